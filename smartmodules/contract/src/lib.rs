@@ -12,8 +12,10 @@ pub mod envelope;
 pub mod header;
 pub mod id;
 pub mod idempotency;
+mod signature;
 
 pub use code::{Class, Code, Verdict};
 pub use envelope::{Envelope, Failure, SideEffect};
 pub use header::Header;
 pub use id::RecordId;
+pub use signature::signature;
