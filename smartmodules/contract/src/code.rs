@@ -21,6 +21,38 @@ pub enum Verdict {
     Ignored = 5,
 }
 
+impl Verdict {
+    /// Every verdict, in the order of its number.
+    pub const ALL: [Self; 5] = [Self::Valid, Self::Terminal, Self::Transient, Self::Unclassified, Self::Ignored];
+
+    /// The number used in the verdict header.
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The verdict with this number, if the list has one.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| verdict.number() == number)
+    }
+
+    /// The word used in metrics, the CLI and documents.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Terminal => "terminal",
+            Self::Transient => "transient",
+            Self::Unclassified => "unclassified",
+            Self::Ignored => "ignored",
+        }
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// Whether a failure can heal. A failure that could heal but ran out of retries is a dead letter with the reason
 /// prefix `exhausted:`; its class stays `transient`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -29,6 +61,23 @@ pub enum Class {
     Transient,
     Terminal,
     Unclassified,
+}
+
+impl Class {
+    /// The word used in envelopes, reasons, metrics and the CLI.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Transient => "transient",
+            Self::Terminal => "terminal",
+            Self::Unclassified => "unclassified",
+        }
+    }
+}
+
+impl std::fmt::Display for Class {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// Declares the code list once: number, variant, word.
@@ -147,6 +196,28 @@ codes! {
     73 Gone "gone",
     /// A status outside 200..=599, or an answer that is not HTTP.
     74 InvalidAnswer "invalid_answer",
+}
+
+impl Code {
+    /// Whether the sink itself is at fault (its credentials, address or certificate, or the downstream asked to
+    /// stop), so that no record may be blamed.
+    pub const fn is_fault_of_sink(self) -> bool {
+        matches!(self, Self::Unauthorized | Self::Redirect | Self::Tls | Self::BlockedTarget | Self::Gone)
+    }
+}
+
+/// A word that is not in the list of codes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a code")]
+pub struct ParseCodeError(pub String);
+
+impl std::str::FromStr for Code {
+    type Err = ParseCodeError;
+
+    fn from_str(word: &str) -> Result<Self, ParseCodeError> {
+        let known = Self::ALL.iter().find(|code| code.as_str() == word);
+        known.copied().ok_or_else(|| ParseCodeError(word.to_owned()))
+    }
 }
 
 impl std::fmt::Display for Code {

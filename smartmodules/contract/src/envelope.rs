@@ -1,8 +1,14 @@
 //! The envelope: the value of every record in the failures, tier, dead-letter and parked topics.
 //!
 //! One JSON object, readable with `jq`, versioned, decoded by every later version (golden files under `tests/` prove
-//! it). Absent when empty. It adds at most [`OVERHEAD_BYTES_MAX`] to the base64 of the payload: producer-controlled
-//! strings are capped, messages are cut at a UTF-8 boundary, and only the first and last few failures are kept.
+//! it). Absent when empty. It adds at most [`OVERHEAD_BYTES_MAX`] to the base64 of the payload: [`bounds`] caps
+//! what producers and downstreams control when the envelope is encoded.
+//!
+//! Versions: fields are only ever added. A decoder ignores fields that it does not know and fills absent ones with
+//! their defaults, so every version is read, older or newer, as long as its known fields have their known types.
+
+mod bounds;
+mod payload;
 
 use std::collections::BTreeMap;
 
@@ -10,11 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Class, Code, RecordId};
 
+pub use bounds::{ENCODED_BYTES_MAX, FAILURES_MAX, MESSAGE_BYTES_MAX, OVERHEAD_BYTES_MAX};
+pub(crate) use bounds::{SIGNATURE_BYTES_MAX, prefix};
+pub use payload::Payload;
+
 /// The version that this build writes.
 pub const VERSION: u16 = 1;
-
-/// The most that an envelope adds to its payload's base64, bytes.
-pub const OVERHEAD_BYTES_MAX: usize = 4096;
 
 /// Everything known about a record that left the straight road.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,6 +87,63 @@ pub struct Envelope {
     pub event_time_ns: Option<i64>,
 }
 
+/// Why bytes are not an envelope.
+#[derive(Debug, thiserror::Error)]
+#[error("not an envelope: {0}")]
+pub struct DecodeError(#[from] serde_json::Error);
+
+impl Envelope {
+    /// The envelope of a record that was never tried: where it is from and what it holds.
+    pub fn new(origin: Origin, payload: Vec<u8>) -> Self {
+        Self {
+            v: VERSION,
+            id: origin.id(),
+            origin,
+            idempotency_key: None,
+            payload_b64: Some(Payload(payload)),
+            payload_elided: None,
+            attempts: Attempts::default(),
+            due_ms: None,
+            failures: Vec::new(),
+            failures_omitted: 0,
+            reason: None,
+            quarantined_at_ns: None,
+            correlation_id: None,
+            schema_version: None,
+            traceparent: None,
+            modules: BTreeMap::new(),
+            sink: None,
+            job: None,
+            revision: 0,
+            actor: None,
+            resolution: None,
+            device: None,
+            fence: None,
+            transition: None,
+            event_time_ns: None,
+        }
+    }
+
+    /// One line of JSON, kept within the bounds of this format.
+    pub fn encode(&self) -> Vec<u8> {
+        bounds::encode(self.clone())
+    }
+
+    /// Reads an envelope of any version.
+    ///
+    /// # Errors
+    /// When the bytes are not one JSON object with the fields that every version has, or a known field has an
+    /// unknown type or value.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        Ok(serde_json::from_slice(bytes)?)
+    }
+
+    /// The original bytes; `None` when they were elided or the record only closes a dead letter.
+    pub fn payload(&self) -> Option<&[u8]> {
+        self.payload_b64.as_ref().map(|payload| payload.0.as_slice())
+    }
+}
+
 /// Where a record came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
@@ -90,6 +154,13 @@ pub struct Origin {
     pub timestamp_ms: Option<i64>,
     #[serde(default, skip_serializing_if = "is_zero_part")]
     pub part: u16,
+}
+
+impl Origin {
+    /// The id that this origin gives its record.
+    pub fn id(&self) -> RecordId {
+        RecordId { topic: self.topic.clone(), partition: self.partition, offset: self.offset, part: self.part }
+    }
 }
 
 /// How often the record was tried.
@@ -164,10 +235,6 @@ pub enum Resolution {
     Discarded,
     Expired,
 }
-
-/// Original bytes, standard base64 in JSON.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Payload(pub Vec<u8>);
 
 fn is_zero(number: &u32) -> bool {
     *number == 0
