@@ -14,7 +14,7 @@ use bytes::Bytes;
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use fluvio_protocol::link::ErrorCode;
 use fluvio_sc_schema::{
-    CreatableAdminSpec, DeletableAdminSpec, Status, TryEncodableFrom, UpdatableAdminSpec,
+    CreatableAdminSpec, DeletableAdminSpec, Status, UpdatableAdminSpec,
     objects::{
         CommonCreateRequest, CreateRequest, DeleteRequest, ObjectApiCreateRequest, ObjectApiDeleteRequest,
         ObjectApiUpdateRequest, UpdateRequest,
@@ -183,7 +183,8 @@ async fn upload(link: &Link, module: &ModulePlan) -> Result<Option<Change>, Erro
     if present.as_ref() == Some(&wanted) {
         return Ok(None);
     }
-    let spec = SmartModuleSpec { wasm: SmartModuleWasm::from_compressed_gzip(gzip(&module.wasm)), ..Default::default() };
+    let spec =
+        SmartModuleSpec { wasm: SmartModuleWasm::from_compressed_gzip(gzip(&module.wasm)), ..Default::default() };
     create(link, &module.name, spec).await?;
     Ok(Some(Change::ModuleUploaded { name: module.name.clone(), sha256: wanted, replaced: present }))
 }
@@ -260,7 +261,6 @@ fn gzip(wasm: &[u8]) -> Vec<u8> {
 async fn create<S>(link: &Link, name: &str, spec: S) -> Result<(), Error>
 where
     S: CreatableAdminSpec,
-    ObjectApiCreateRequest: TryEncodableFrom<CreateRequest<S>>,
 {
     let common = CommonCreateRequest { name: name.to_owned(), dry_run: false, timeout: None };
     let request = CreateRequest::new(common, spec);
@@ -271,7 +271,6 @@ where
 async fn update<S>(link: &Link, name: &str, key: S::UpdateKey, action: S::UpdateAction) -> Result<(), Error>
 where
     S: UpdatableAdminSpec,
-    ObjectApiUpdateRequest: TryEncodableFrom<UpdateRequest<S>>,
 {
     let request = UpdateRequest::<S>::new(key, action);
     let status = link.ask::<ObjectApiUpdateRequest, _>("an update", request, CREATE_MAX).await?;
@@ -281,7 +280,6 @@ where
 async fn delete<S>(link: &Link, name: &str, key: S::DeleteKey) -> Result<(), Error>
 where
     S: DeletableAdminSpec,
-    ObjectApiDeleteRequest: TryEncodableFrom<DeleteRequest<S>>,
 {
     let request = DeleteRequest::<S>::new(key);
     let status = link.ask::<ObjectApiDeleteRequest, _>("a deletion", request, CREATE_MAX).await?;
@@ -289,10 +287,7 @@ where
 }
 
 fn accepted(status: Status, what: impl FnOnce() -> String) -> Result<(), Error> {
-    match status.error_code {
-        ErrorCode::None => Ok(()),
-        code => Err(Error::Refused { what: what(), code }),
-    }
+    if status.error_code.is_ok() { Ok(()) } else { Err(Error::Refused { what: what(), code: status.error_code }) }
 }
 
 #[cfg(test)]
@@ -300,7 +295,8 @@ mod tests {
     use super::*;
 
     fn plan(partitions: u32) -> Plan {
-        let derived = |name: &str, partitions| DerivedPlan { name: name.into(), partitions, storage: Storage::default() };
+        let derived =
+            |name: &str, partitions| DerivedPlan { name: name.into(), partitions, storage: Storage::default() };
         Plan {
             source: TopicPlan { name: "orders".into(), partitions, storage: Storage::default() },
             derived: vec![derived("orders-dlq", None), derived("orders-control", Some(1))],

@@ -38,7 +38,10 @@ pub(crate) struct Patience {
 
 impl Patience {
     pub(crate) fn new(limit: Duration) -> Self {
-        Self { backoff: Backoff::new(Duration::from_millis(20), Duration::from_millis(500)), until: Instant::now() + limit }
+        Self {
+            backoff: Backoff::new(Duration::from_millis(20), Duration::from_millis(500)),
+            until: Instant::now() + limit,
+        }
     }
 
     /// Waits before the next try; `false` when patience is over.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use fluvio::{FluvioClusterConfig, config::ConfigFile};
-use fluvio_protocol::link::ErrorCode;
+use fluvio_protocol::{Decoder, Encoder, link::ErrorCode};
 use fluvio_sc_schema::{
     AdminSpec, TryEncodableFrom,
     objects::{ListFilters, ListRequest, ListResponse, Metadata, ObjectApiListRequest},
@@ -144,7 +144,8 @@ impl Cluster {
         {
             return Ok(Arc::clone(listing));
         }
-        let listing = Arc::new(Listing::read(&self.dial_controller().await?, self.0.config.use_spu_local_address).await?);
+        let listing =
+            Arc::new(Listing::read(&self.dial_controller().await?, self.0.config.use_spu_local_address).await?);
         *known = Some(Arc::clone(&listing));
         Ok(listing)
     }
@@ -157,18 +158,15 @@ pub(crate) async fn offsets(link: &Link, topic: &str, partition: u32) -> Result<
     let Some(found) = found else {
         return Err(Error::NoLeader { topic: topic.to_owned(), partition });
     };
-    match found.error_code {
-        ErrorCode::None => Ok(Offsets { start: found.start_offset, end: found.last_stable_offset }),
-        code => Err(Error::of_partition("offsets", topic, partition, code)),
-    }
+    Error::check("offsets", topic, partition, found.error_code)?;
+    Ok(Offsets { start: found.start_offset, end: found.last_stable_offset })
 }
 
 /// All objects of one kind that a cluster has.
 pub(crate) async fn list<S>(link: &Link, name: Option<&str>, system: bool) -> Result<Vec<Metadata<S>>, Error>
 where
     S: AdminSpec,
-    ListRequest<S>: Send,
-    ObjectApiListRequest: TryEncodableFrom<ListRequest<S>>,
+    S::Status: Encoder + Decoder,
 {
     let filters = name.map_or_else(ListFilters::default, ListFilters::from);
     let request = ListRequest::<S>::new(filters, false).system(system);

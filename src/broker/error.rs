@@ -83,13 +83,17 @@ impl Error {
         }
     }
 
-    /// The error behind a code that a broker answered for a partition.
-    pub(crate) fn of_partition(what: &'static str, topic: &str, partition: u32, code: ErrorCode) -> Self {
+    /// The error behind a code that a broker answered for a partition, if it is one.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the broker's codes are many and the list is not ours")]
+    pub(crate) fn check(what: &'static str, topic: &str, partition: u32, code: ErrorCode) -> Result<(), Self> {
         let topic = topic.to_owned();
         match code {
-            ErrorCode::NotLeaderForPartition | ErrorCode::PartitionNotLeader => Self::NoLeader { topic, partition },
-            ErrorCode::TopicNotFound | ErrorCode::TopicDeleted => Self::TopicMissing { topic },
-            code => Self::Refused { what: format!("{what} on {topic}/{partition}"), code },
+            ErrorCode::None => Ok(()),
+            ErrorCode::NotLeaderForPartition | ErrorCode::PartitionNotLeader => {
+                Err(Self::NoLeader { topic, partition })
+            }
+            ErrorCode::TopicNotFound | ErrorCode::TopicDeleted => Err(Self::TopicMissing { topic }),
+            code => Err(Self::Refused { what: format!("{what} on {topic}/{partition}"), code }),
         }
     }
 }

@@ -22,7 +22,6 @@ use eddy_contract::Header;
 use eddy_topology::engine::Input;
 use fluvio::consumer::SmartModuleExtraParams;
 use fluvio_protocol::link::ErrorCode;
-use fluvio_socket::AsyncResponse;
 use fluvio_spu_schema::{
     fetch::FetchablePartitionResponse,
     server::{
@@ -42,7 +41,7 @@ use super::{
     batch::{self, Slice},
     connection,
     link::Link,
-    pull::{Puller, RETRY_FIRST, RETRY_MAX, read_error},
+    pull::{Puller, RETRY_FIRST, RETRY_MAX, check_read},
     reader::{Closed, Outlet, count},
 };
 
@@ -153,7 +152,6 @@ struct Stream {
     outlet: Outlet,
 }
 
-type Responses = AsyncResponse<StreamFetchRequest<Slice>>;
 type Answer = FetchablePartitionResponse<Slice>;
 
 impl Stream {
@@ -174,20 +172,18 @@ impl Stream {
 
     async fn survive(&mut self, error: Error) -> Result<(), Closed> {
         let (topic, partition, position) = (&self.topic, self.partition, self.position);
-        match error {
-            Error::Evicted { next_available, .. } if next_available > position => {
-                warn!(topic, partition, position, next_available, "Retention removed records before they were read.");
-                self.outlet.evicted(position, next_available).await?;
-                self.position = next_available;
-            }
-            error if error.is_transient() => {
-                warn!(topic, partition, position, %error, "A judged stream broke; it is opened again.");
-                tokio::time::sleep(self.retry.pause()).await;
-            }
-            error => {
-                self.outlet.fail(error).await?;
-                return Err(Closed);
-            }
+        if let Error::Evicted { next_available, .. } = error
+            && next_available > position
+        {
+            warn!(topic, partition, position, next_available, "Retention removed records before they were read.");
+            self.outlet.evicted(position, next_available).await?;
+            self.position = next_available;
+        } else if error.is_transient() {
+            warn!(topic, partition, position, %error, "A judged stream broke; it is opened again.");
+            tokio::time::sleep(self.retry.pause()).await;
+        } else {
+            self.outlet.fail(error).await?;
+            return Err(Closed);
         }
         Ok(())
     }
@@ -264,15 +260,16 @@ impl Stream {
 
     /// What a code says about the module; codes about anything else are errors.
     fn fault_of(&self, code: ErrorCode) -> Result<Option<(Fault, String)>, Error> {
-        let reason = code.to_string();
-        match code {
-            ErrorCode::None => Ok(None),
-            ErrorCode::SmartModuleRuntimeError(error) if error.offset == self.position => {
-                Ok(Some((Fault::Record, reason)))
-            }
-            code if is_of_the_module(&code) => Ok(Some((Fault::Module, reason))),
-            code => Err(read_error(&self.topic, self.partition, self.position, code)),
+        if let ErrorCode::SmartModuleRuntimeError(error) = &code
+            && error.offset == self.position
+        {
+            return Ok(Some((Fault::Record, code.to_string())));
         }
+        if is_of_the_module(&code) {
+            return Ok(Some((Fault::Module, code.to_string())));
+        }
+        check_read(&self.topic, self.partition, self.position, code)?;
+        Ok(None)
     }
 
     /// Accepts the offsets before `to` as holes if the log has no records there.
@@ -380,6 +377,7 @@ fn verdicts(slice: Bytes) -> Verdicts {
     Verdicts { outputs, fault: None }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the broker's codes are many and the list is not ours")]
 fn is_of_the_module(code: &ErrorCode) -> bool {
     /// How the broker reports a trap; there is no code for it.
     const TRAP: &str = "SmartModule";

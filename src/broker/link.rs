@@ -76,7 +76,7 @@ impl Link {
         Error::Broken { address: self.address.clone(), reason }
     }
 
-    async fn within<T: Debug>(
+    async fn within<T>(
         &self,
         what: &'static str,
         limit: Duration,

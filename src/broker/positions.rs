@@ -4,7 +4,6 @@
 //! can be stored: a stream opened with a consumer's name at the log's end gives a session, and the session takes any
 //! number. What is stored is the position less one, because Fluvio's own consumers start behind the stored offset.
 
-use fluvio_protocol::link::ErrorCode;
 use fluvio_spu_schema::server::{
     consumer_offset::{FetchConsumerOffsetsRequest, UpdateConsumerOffsetRequest},
     stream_fetch::StreamFetchRequest,
@@ -68,9 +67,7 @@ async fn stored(cluster: &Cluster, consumer: &str, topic: &str, partition: u32) 
     let replica = (topic.to_owned(), partition).into();
     let request = FetchConsumerOffsetsRequest::with_opts(Some(replica), Some(consumer.to_owned()));
     let answer = link.call("consumer offsets", request).await?;
-    if answer.error_code != ErrorCode::None {
-        return Err(Error::of_partition("consumer offsets", topic, partition, answer.error_code));
-    }
+    Error::check("consumer offsets", topic, partition, answer.error_code)?;
     let mut found = answer.consumers.into_iter().filter(|offset| {
         offset.consumer_id == consumer && offset.replica_id.topic == topic && offset.replica_id.partition == partition
     });
@@ -117,14 +114,10 @@ impl Committer {
             None => self.open_session().await?,
         };
         let answer = link.call("a commit", UpdateConsumerOffsetRequest::new(position - 1, SESSION)).await?;
-        match answer.error_code {
-            ErrorCode::None => {
-                // Only a session that works is kept.
-                self.session = Some(link);
-                Ok(())
-            }
-            code => Err(Error::of_partition("a commit", &self.topic, self.partition, code)),
-        }
+        Error::check("a commit", &self.topic, self.partition, answer.error_code)?;
+        // Only a session that works is kept.
+        self.session = Some(link);
+        Ok(())
     }
 
     async fn open_session(&self) -> Result<Link, Error> {
@@ -140,11 +133,11 @@ impl Committer {
         let mut answers = link.stream("a session", request).await?;
         // A stream that the broker refuses is answered at once; a good one stays silent.
         match answers.next().now_or_never().flatten() {
-            Some(Ok(answer)) if answer.partition.error_code != ErrorCode::None => {
-                Err(Error::of_partition("a session", &self.topic, self.partition, answer.partition.error_code))
+            Some(Ok(answer)) => {
+                Error::check("a session", &self.topic, self.partition, answer.partition.error_code).map(|()| link)
             }
             Some(Err(error)) => Err(link.broken(Some(error))),
-            Some(Ok(_)) | None => Ok(link),
+            None => Ok(link),
         }
     }
 }
@@ -168,7 +161,10 @@ mod tests {
 
     #[test]
     fn a_position_beyond_the_end_of_the_log_is_clamped_and_said_so() {
-        assert_eq!(resolve(Some(120), LOG), Position { offset: 100, origin: Origin::Clamped { stored: 121 }, log: LOG });
+        assert_eq!(
+            resolve(Some(120), LOG),
+            Position { offset: 100, origin: Origin::Clamped { stored: 121 }, log: LOG }
+        );
     }
 
     #[test]

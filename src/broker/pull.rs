@@ -127,7 +127,13 @@ impl Puller {
                     continue;
                 }
                 let (topic, partition) = (self.topic.clone(), self.partition);
-                return Err(Error::BatchTooLarge { topic, partition, offset, bytes: needed, bytes_max: FETCH_BYTES_MAX });
+                return Err(Error::BatchTooLarge {
+                    topic,
+                    partition,
+                    offset,
+                    bytes: needed,
+                    bytes_max: FETCH_BYTES_MAX,
+                });
             }
             return Ok(Batches { batches: cut.batches, log_end, log_start });
         }
@@ -143,16 +149,15 @@ impl Puller {
         let Some(found) = answer.find_partition(&self.topic, self.partition) else {
             return Err(Error::NoLeader { topic: self.topic.clone(), partition: self.partition });
         };
-        match found.error_code {
-            ErrorCode::None => Ok((found.records.0, found.high_watermark, found.log_start_offset)),
-            code => Err(read_error(&self.topic, self.partition, offset, code)),
-        }
+        check_read(&self.topic, self.partition, offset, found.error_code)?;
+        Ok((found.records.0, found.high_watermark, found.log_start_offset))
     }
 }
 
 fn request(topic: &str, partition: u32, offset: i64, bytes: usize) -> FetchRequest<Slice> {
     let max_bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
-    let partition = FetchPartition { partition_index: partition, fetch_offset: offset, max_bytes, ..Default::default() };
+    let partition =
+        FetchPartition { partition_index: partition, fetch_offset: offset, max_bytes, ..Default::default() };
     FetchRequest {
         max_bytes,
         isolation_level: Isolation::ReadUncommitted,
@@ -161,19 +166,20 @@ fn request(topic: &str, partition: u32, offset: i64, bytes: usize) -> FetchReque
     }
 }
 
-/// The error behind a code that a broker answered to a fetch at an offset.
-pub(super) fn read_error(topic: &str, partition: u32, position: i64, code: ErrorCode) -> Error {
+/// The error behind a code that a broker answered to a fetch at an offset, if it is one.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the broker's codes are many and the list is not ours")]
+pub(super) fn check_read(topic: &str, partition: u32, position: i64, code: ErrorCode) -> Result<(), Error> {
     /// How the broker says that an offset is beyond the log's end; there is no code for it.
     const BEYOND_END: &str = "start offset";
 
     match code {
         ErrorCode::OffsetEvicted { offset, next_available } => {
-            Error::Evicted { topic: topic.to_owned(), partition, asked: offset, next_available }
+            Err(Error::Evicted { topic: topic.to_owned(), partition, asked: offset, next_available })
         }
         ErrorCode::Other(text) if text.starts_with(BEYOND_END) => {
-            Error::BeyondEnd { topic: topic.to_owned(), partition, position }
+            Err(Error::BeyondEnd { topic: topic.to_owned(), partition, position })
         }
-        code => Error::of_partition("a fetch", topic, partition, code),
+        code => Error::check("a fetch", topic, partition, code),
     }
 }
 
@@ -207,10 +213,8 @@ impl Room {
 #[must_use]
 pub fn read(cluster: &Cluster, topic: &str, partition: u32, from: i64) -> Reader {
     let puller = Puller::new(cluster, topic, partition);
-    Reader::spawn(async move |outlet| {
-        // The host dropping its reader is how a reader ends.
-        let _: Result<(), Closed> = run(puller, from, &outlet).await;
-    })
+    // The host dropping its reader is how a reader ends.
+    Reader::spawn(async move |outlet| run(puller, from, &outlet).await.unwrap_or(()))
 }
 
 async fn run(mut puller: Puller, from: i64, outlet: &Outlet) -> Result<(), Closed> {

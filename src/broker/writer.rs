@@ -261,21 +261,19 @@ impl Task {
             None => self.cluster.dial(&self.topic, self.partition).await.map_err(Failed::Refused)?,
         };
         // The link stays only if the answer is clear.
-        let answer = link.call("a batch", request(&self.topic, self.partition, batch)).await.map_err(Failed::Unknown)?;
+        let answer =
+            link.call("a batch", request(&self.topic, self.partition, batch)).await.map_err(Failed::Unknown)?;
         let Some(found) = answer.find_partition_response(&self.topic, self.partition) else {
             return Err(Failed::Unknown(link.broken(None)));
         };
-        match found.error_code.clone() {
-            ErrorCode::None => {
-                self.link = Some(link);
-                Ok(found.base_offset)
-            }
-            code => {
-                let unknown = matches!(code, ErrorCode::RequestTimedOut { .. });
-                let error = Error::of_partition("a batch", &self.topic, self.partition, code);
-                Err(if unknown { Failed::Unknown(error) } else { Failed::Refused(error) })
-            }
-        }
+        let late = matches!(found.error_code, ErrorCode::RequestTimedOut { .. });
+        Error::check("a batch", &self.topic, self.partition, found.error_code.clone()).map_err(if late {
+            Failed::Unknown
+        } else {
+            Failed::Refused
+        })?;
+        self.link = Some(link);
+        Ok(found.base_offset)
     }
 }
 
@@ -312,7 +310,7 @@ fn settle(units: Vec<Unit>, answer: &Result<i64, WriteError>) {
         let answer = answer.clone().map(|base_offset| base_offset + offset);
         offset += i64::try_from(entries.len()).unwrap_or(0);
         // Whoever does not wait any more does not need the answer.
-        let _: Result<(), _> = acknowledge.send(answer);
+        acknowledge.send(answer).ok();
     }
 }
 
