@@ -1,1 +1,4 @@
-//! placeholder
+//! eddy, the host: carries out what the topology decides.
+
+pub mod guard;
+pub mod sinks;
