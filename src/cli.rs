@@ -16,12 +16,19 @@ pub mod run;
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
-use eddy_topology::definition::{self, Definition};
+use eddy_topology::{
+    builder,
+    definition::{self, Definition},
+    topology::Topology,
+};
 
 use crate::{
     config::{self, Overrides},
     output::{Hint, Printer, Verbosity},
 };
+
+/// What to do about a mistake in a definition.
+const HINT: &str = "`eddy check` looks at a definition alone; topology/geofence.toml documents every key";
 
 /// A Kafka-Streams-style topology on Fluvio: geofence triggers judged in the broker, delivered, retried on tiers,
 /// dead-lettered.
@@ -88,7 +95,15 @@ impl DefinitionArgs {
     /// Every mistake in file, environment and flags.
     pub fn load(&self) -> anyhow::Result<Definition> {
         let overrides = Overrides::from_process(self.config.clone(), self.set.clone());
-        config::load(definition::DEFAULT, &overrides)
-            .hint("every key is documented in topology/geofence.toml; `eddy check` looks at a definition alone")
+        config::load(definition::DEFAULT, &overrides).hint(HINT)
+    }
+
+    /// The topology that the definition amounts to.
+    ///
+    /// # Errors
+    /// As [`DefinitionArgs::load`], then every value that makes no sense.
+    pub fn topology(&self) -> anyhow::Result<Topology> {
+        let topology = Topology::try_new(&self.load()?);
+        topology.map_err(|builder::Errors(errors)| config::Mistakes(errors)).hint(HINT)
     }
 }

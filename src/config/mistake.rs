@@ -49,11 +49,11 @@ fn place(path: &Path) -> String {
     if path.0.is_empty() { "the definition".to_owned() } else { format!("`{path}`") }
 }
 
-/// All mistakes of a definition, one a line.
+/// All mistakes of a definition: a single one in a line, several below one another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistakes(pub Vec<Mistake>);
+pub struct Mistakes<M = Mistake>(pub Vec<M>);
 
-impl fmt::Display for Mistakes {
+impl<M: fmt::Display> fmt::Display for Mistakes<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_slice() {
             [one] => write!(f, "{one}"),
@@ -65,4 +65,4 @@ impl fmt::Display for Mistakes {
     }
 }
 
-impl std::error::Error for Mistakes {}
+impl<M: fmt::Debug + fmt::Display> std::error::Error for Mistakes<M> {}

@@ -28,7 +28,7 @@ poisons! {
     CutShort InvalidJson,
     /// `NaN` where a number belongs.
     NotANumber InvalidJson,
-    /// A latitude of 91°.
+    /// A latitude of 91°, so far east that the axes cannot have been exchanged.
     BeyondThePole LatitudeOutOfRange,
     /// A longitude of 181°.
     BeyondTheDateLine LongitudeOutOfRange,
@@ -76,7 +76,7 @@ impl Poison {
         let text = match self {
             Self::CutShort => good[..good.len() * 2 / 3].to_owned(),
             Self::NotANumber => lat_to("NaN"),
-            Self::BeyondThePole => lat_to("91.0"),
+            Self::BeyondThePole => with_value(&lat_to("91.0"), "lon", "144.963100"),
             Self::BeyondTheDateLine => with_value(&good, "lon", "181.0"),
             Self::AxesSwapped => with_value(&lat_to("151.209300"), "lon", "-33.868800"),
             Self::FieldMissing => good.replacen("\"fence_id\"", "\"fence\"", 1),

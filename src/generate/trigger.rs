@@ -120,8 +120,8 @@ impl Fleet {
     /// any other, which is nearly Zipf's law and needs no logarithm. Whoever is drawn too often in a second gives way
     /// to any other.
     fn next_device(&mut self, random: &mut Random) -> usize {
-        let octaves = u64::from(self.devices.len().ilog2()) + 1;
-        let mut number = random.index(2 << random.below(octaves)) % self.devices.len();
+        let octave = random.below(u64::from(self.devices.len().ilog2()) + 1);
+        let mut number = random.index(2 << octave) % self.devices.len();
         for _ in 0..TRIES_MAX {
             if self.devices[number].acted_s < self.second() {
                 return number;
