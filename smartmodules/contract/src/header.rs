@@ -20,6 +20,7 @@
 //! Fields may be appended without a new version: a decoder skips what it does not know, up to the header length. A
 //! new version means that the layout changed. Bad magic means a faulty module and never a poison record.
 
+use crate::bytes::Bytes;
 use crate::{Code, Verdict};
 
 /// The first four bytes of every header.
@@ -142,18 +143,18 @@ impl<'a> Header<'a> {
     /// When the bytes are not the output of a module that keeps the contract.
     pub fn decode(output: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
         let mut fixed = Bytes(output);
-        if fixed.array()? != MAGIC {
+        if number(&mut fixed)? != MAGIC {
             return Err(DecodeError::BadMagic);
         }
-        let [version, verdict] = fixed.array()?;
+        let [version, verdict] = number(&mut fixed)?;
         if version != VERSION {
             return Err(DecodeError::UnknownVersion(version));
         }
         let verdict = Verdict::from_number(verdict).ok_or(DecodeError::UnknownVerdict(verdict))?;
-        let code = u16::from_be_bytes(fixed.array()?);
+        let code = u16::from_be_bytes(number(&mut fixed)?);
         let code = Code::from_number(code).ok_or(DecodeError::UnknownCode(code))?;
-        let header_length = u32::from_be_bytes(fixed.array()?) as usize;
-        let original_length = u32::from_be_bytes(fixed.array()?) as usize;
+        let header_length = u32::from_be_bytes(number(&mut fixed)?) as usize;
+        let original_length = u32::from_be_bytes(number(&mut fixed)?) as usize;
         let (header, original) = output.split_at_checked(header_length).ok_or(DecodeError::BadLength)?;
         if original.len() != original_length {
             return Err(DecodeError::BadLength);
@@ -163,19 +164,19 @@ impl<'a> Header<'a> {
         let decoded = Self {
             verdict,
             code,
-            offset: i64::from_be_bytes(rest.array()?),
-            timestamp_ms: i64::from_be_bytes(rest.array()?),
-            parts: u16::from_be_bytes(rest.array()?),
-            part: u16::from_be_bytes(rest.array()?),
-            event_time_ns: i64::from_be_bytes(rest.array()?),
-            idempotency_key: rest.field()?,
-            device: rest.field()?,
-            fence: rest.field()?,
-            transition: rest.field()?,
-            traceparent: rest.field()?,
-            correlation_id: rest.field()?,
-            schema_version: rest.field()?,
-            detail: rest.field()?,
+            offset: i64::from_be_bytes(number(&mut rest)?),
+            timestamp_ms: i64::from_be_bytes(number(&mut rest)?),
+            parts: u16::from_be_bytes(number(&mut rest)?),
+            part: u16::from_be_bytes(number(&mut rest)?),
+            event_time_ns: i64::from_be_bytes(number(&mut rest)?),
+            idempotency_key: field(&mut rest)?,
+            device: field(&mut rest)?,
+            fence: field(&mut rest)?,
+            transition: field(&mut rest)?,
+            traceparent: field(&mut rest)?,
+            correlation_id: field(&mut rest)?,
+            schema_version: field(&mut rest)?,
+            detail: field(&mut rest)?,
         };
         if decoded.part >= decoded.parts {
             return Err(DecodeError::BadParts { part: decoded.part, parts: decoded.parts });
@@ -201,20 +202,14 @@ impl<'a> Header<'a> {
 /// Bytes before the offset: what [`Header::decode`] needs to split the header from the original bytes.
 const HEAD_BYTES: usize = 16;
 
-/// A cursor that can only move forward, and never beyond the end.
-struct Bytes<'a>(&'a [u8]);
+/// The next field of a header.
+fn field<'a>(rest: &mut Bytes<'a>) -> Result<&'a str, DecodeError> {
+    let length = rest.array().map(u16::from_be_bytes).ok_or(DecodeError::BadLength)?;
+    let field = rest.take(usize::from(length)).ok_or(DecodeError::BadLength)?;
+    std::str::from_utf8(field).map_err(|_| DecodeError::NotUtf8)
+}
 
-impl<'a> Bytes<'a> {
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
-        let (array, rest) = self.0.split_first_chunk().ok_or(DecodeError::BadLength)?;
-        self.0 = rest;
-        Ok(*array)
-    }
-
-    fn field(&mut self) -> Result<&'a str, DecodeError> {
-        let length = usize::from(u16::from_be_bytes(self.array()?));
-        let (field, rest) = self.0.split_at_checked(length).ok_or(DecodeError::BadLength)?;
-        self.0 = rest;
-        std::str::from_utf8(field).map_err(|_| DecodeError::NotUtf8)
-    }
+/// The next number of a header, as its bytes.
+fn number<const N: usize>(rest: &mut Bytes<'_>) -> Result<[u8; N], DecodeError> {
+    rest.array().ok_or(DecodeError::BadLength)
 }

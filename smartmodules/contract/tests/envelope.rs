@@ -45,7 +45,7 @@ fn envelope_with(messages: &[&str]) -> Envelope {
 }
 
 fn round_trip(envelope: &Envelope) -> Envelope {
-    Envelope::decode(&envelope.encode()).unwrap()
+    Envelope::decode(&envelope.encode()).expect("what was encoded decodes")
 }
 
 #[test]

@@ -12,7 +12,7 @@ const RESOLUTION_V1: &str = include_str!("golden/v1_resolution.json");
 const MINIMAL_V1: &str = include_str!("golden/v1_minimal.json");
 
 fn decoded(golden: &str) -> Envelope {
-    Envelope::decode(golden.as_bytes()).unwrap()
+    Envelope::decode(golden.as_bytes()).expect("every version decodes")
 }
 
 #[test]
