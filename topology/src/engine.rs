@@ -281,6 +281,11 @@ impl Engine {
         self.flights.position()
     }
 
+    /// The next offset that it takes; smaller ones it has seen.
+    pub const fn next_offset(&self) -> i64 {
+        self.flights.next()
+    }
+
     /// Effects that were not answered, or have to be done again.
     pub fn in_flight(&self) -> usize {
         self.unanswered + self.stall.waiting()

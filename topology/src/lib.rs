@@ -14,6 +14,8 @@ pub mod names;
 pub mod outcome;
 mod release;
 pub mod schedule;
+#[cfg(feature = "test-util")]
+pub mod testing;
 pub mod time;
 pub mod topology;
 mod watermark;
