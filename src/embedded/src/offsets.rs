@@ -57,7 +57,10 @@ impl ConsumerOffsets {
         let committed = Committed { offset, modified_ms: now_ms() };
         let change = Change::Offset(key.clone(), Some((offset, committed.modified_ms)));
         let map = Arc::clone(&self.committed);
-        self.store.commit(vec![change], move || drop(map.write().insert(key, committed))).await
+        let apply = move || {
+            map.write().insert(key, committed);
+        };
+        self.store.commit(vec![change], apply).await
     }
 
     /// Forgets a committed offset; says whether there was one.
@@ -87,6 +90,9 @@ impl ConsumerOffsets {
     }
 
     async fn forget(&self, keys: Vec<OffsetKey>) -> Result<(), Error> {
+        if keys.is_empty() {
+            return Ok(());
+        }
         let changes = keys.iter().map(|key| Change::Offset(key.clone(), None)).collect();
         let map = Arc::clone(&self.committed);
         self.store
