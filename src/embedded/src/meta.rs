@@ -162,10 +162,7 @@ fn encode(spec: &impl Encoder) -> Vec<u8> {
     bytes
 }
 
-fn decode_all<S: Decoder>(
-    kind: &'static str,
-    stored: &[(String, Vec<u8>)],
-) -> Result<BTreeMap<String, Arc<S>>, Error> {
+fn decode_all<S: Decoder>(kind: &'static str, stored: &[(String, Vec<u8>)]) -> Result<BTreeMap<String, Arc<S>>, Error> {
     let decode = |(name, bytes): &(String, Vec<u8>)| match S::decode_from(&mut bytes.as_slice(), SPEC_VERSION) {
         Ok(spec) => Ok((name.clone(), Arc::new(spec))),
         Err(source) => Err(Error::Unreadable { kind, name: name.clone(), source }),

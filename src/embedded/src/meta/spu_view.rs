@@ -39,9 +39,8 @@ impl SpuView {
     pub(super) fn find(&mut self, name: &str, now: Instant) -> Option<Arc<SmartModuleSpec>> {
         self.arrive(now);
         let wanted = SmartModulePackageKey::from_qualified_name(name).ok()?;
-        let matches = |key: &str, spec: &SmartModuleSpec| {
-            wanted.is_match(key, spec.meta.as_ref().map(|meta| &meta.package))
-        };
+        let matches =
+            |key: &str, spec: &SmartModuleSpec| wanted.is_match(key, spec.meta.as_ref().map(|meta| &meta.package));
         self.modules.iter().find(|(key, spec)| matches(key, spec)).map(|(_, spec)| Arc::clone(spec))
     }
 

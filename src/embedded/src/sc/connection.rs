@@ -7,9 +7,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use fluvio_protocol::Encoder;
 use fluvio_protocol::api::{Request as Api, RequestHeader};
 use fluvio_protocol::link::versions::{ApiVersionKey, ApiVersionsRequest, ApiVersionsResponse, PlatformVersion};
-use fluvio_protocol::Encoder;
 use fluvio_sc_schema::objects::{
     CreateRequest, DeleteRequest, ObjectApiCreateRequest, ObjectApiDeleteRequest, ObjectApiListRequest,
     ObjectApiUpdateRequest, ObjectApiWatchRequest, UpdateRequest,

@@ -78,13 +78,14 @@ fn partition_status(cluster: &Cluster, topic: &str, partition: u32) -> Partition
     let Some(replica) = cluster.data.replica(topic, partition) else {
         return PartitionStatus::default();
     };
-    let end = replica.end_offset();
+    let log = &replica.log;
+    let end = log.end_offset();
     PartitionStatus::new2(
         ReplicaStatus::new(SPU_ID, end, end),
         Vec::new(),
-        i64::try_from(replica.size_bytes()).unwrap_or(i64::MAX),
+        i64::try_from(log.size_bytes()).unwrap_or(i64::MAX),
         PartitionResolution::Online,
-        replica.start_offset(),
+        log.start_offset(),
     )
 }
 
@@ -112,11 +113,8 @@ fn online() -> SpuStatus {
 
 impl Object for SmartModuleSpec {
     fn all(cluster: &Cluster) -> Vec<Metadata<Self>> {
-        let module = |(name, spec): (String, Arc<Self>)| Metadata {
-            name,
-            spec: Self::clone(&spec),
-            status: SmartModuleStatus,
-        };
+        let module =
+            |(name, spec): (String, Arc<Self>)| Metadata { name, spec: Self::clone(&spec), status: SmartModuleStatus };
         cluster.meta.smartmodules().into_iter().map(module).collect()
     }
 

@@ -20,19 +20,24 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) async fn start() -> Self {
-        Self::start_in(TempDir::new().unwrap()).await
+        Self::start_with(|_| ()).await
     }
 
-    /// Starts a node on a directory that another may have left.
-    pub(crate) async fn start_in(dir: TempDir) -> Self {
-        let node = Node::start(Config::new(dir.path())).await.unwrap();
+    /// Starts a node that is configured otherwise than usual.
+    pub(crate) async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
+        let dir = TempDir::new().unwrap();
+        let mut config = Config::new(dir.path());
+        change(&mut config);
+        let node = Node::start(config).await.unwrap();
         Self { node, dir }
     }
 
     /// Stops the node and starts another on the same directory.
     pub(crate) async fn restart(self) -> Self {
-        soon("stopping the node", self.node.stop()).await;
-        Self::start_in(self.dir).await
+        let Self { node, dir } = self;
+        soon("stopping the node", node.stop()).await;
+        let node = Node::start(Config::new(dir.path())).await.unwrap();
+        Self { node, dir }
     }
 
     pub(crate) fn dir(&self) -> &std::path::Path {
