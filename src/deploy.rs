@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use eddy_topology::{names::TopicName, time::Span, topology::Topology};
+use bytes::Bytes;
+use eddy_topology::{definition::SinkKind, names::TopicName, time::Span, topology::Topology};
 
 use crate::{
     broker::admin::{DerivedPlan, ModulePlan, Plan, Storage, TopicPlan},
@@ -26,6 +27,9 @@ pub fn plan(topology: &Topology) -> Plan {
     derived.extend(names.tiers.iter().map(|tier| per_partition(tier, duration(topology.tier_retention()))));
     derived.push(per_partition(&names.dlq, duration(topology.dlq_retention())));
     derived.push(per_partition(&names.parked, duration(topology.parked_retention())));
+    if let (SinkKind::Topic, Some(target)) = (topology.sink_kind(), &topology.sink().topic) {
+        derived.push(DerivedPlan { name: target.clone(), partitions: None, storage: Storage::default() });
+    }
     derived.push(DerivedPlan { partitions: Some(1), ..per_partition(&names.control, CONTROL_RETENTION) });
     Plan {
         source: TopicPlan {
@@ -35,8 +39,8 @@ pub fn plan(topology: &Topology) -> Plan {
         },
         derived,
         modules: vec![
-            ModulePlan { name: names.validate.as_str().to_owned(), wasm: modules::VALIDATE.into() },
-            ModulePlan { name: names.classify.as_str().to_owned(), wasm: modules::CLASSIFY.into() },
+            ModulePlan { name: names.validate.as_str().to_owned(), wasm: Bytes::from_static(modules::VALIDATE_WASM) },
+            ModulePlan { name: names.classify.as_str().to_owned(), wasm: Bytes::from_static(modules::CLASSIFY_WASM) },
         ],
     }
 }

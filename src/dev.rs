@@ -85,7 +85,6 @@ impl Dev {
         let node = Node::start(eddy_embedded::Config::new(folder.node())).await.context("the embedded node")?;
         let cluster = Cluster::connect(&Target::Address(node.address().to_string())).await?;
         admin::apply(&cluster, &deploy::plan(&topology)).await?;
-        deploy::sink_topic(&topology, &cluster).await?;
         let guard = Arc::new(EmbeddedGuard::open(&folder.guard(), &topology.guard().into())?);
         let sink = sinks::open(&topology, &cluster).await?;
         let host = Host::start(Arc::clone(&topology), cluster.clone(), Arc::clone(&guard) as Arc<dyn Guard>, sink).await?;

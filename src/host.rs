@@ -143,7 +143,7 @@ impl Host {
         };
         let engine = Engine::new(Arc::clone(topology), road, partition, start);
         let claimant = Claimant(self.roads.len() as u64);
-        let task = PartitionTask::new(Arc::clone(&self.shared), topic.clone(), partition, claimant, engine, reader);
+        let task = PartitionTask::new(Arc::clone(&self.shared), (topic.clone(), partition), claimant, engine, reader);
         let progress = task.progress();
         let committer = Committer::new(cluster, &consumer, topic.as_str(), partition, start);
         self.roads.push((topic, partition, progress.clone()));

@@ -2,17 +2,19 @@
 //!
 //! `topology/` decides, this crate does: it reads, judges (in the broker), delivers, writes and tells the time.
 
-//pub mod audit;
+pub mod audit;
 pub mod broker;
 pub mod cli;
 pub mod config;
 pub mod deploy;
-//pub mod dev;
+#[cfg(feature = "embedded")]
+pub mod dev;
 pub mod feed;
 pub mod feeder;
 pub mod generate;
 pub mod guard;
 pub mod host;
+pub mod letters;
 pub mod modules;
 pub mod output;
 pub mod signals;

@@ -5,6 +5,7 @@
 //!
 //! To write your own, implement [`Sink`]; `examples/own_sink.rs` does it in thirty lines.
 
+mod open;
 mod stdout;
 mod topic;
 mod webhook;
@@ -18,6 +19,7 @@ use eddy_topology::{
 pub use futures_util::future::BoxFuture;
 
 pub use self::{
+    open::{OpenError, open},
     stdout::Stdout,
     topic::{Append, AppendError, Form, TopicSink},
     webhook::{Header, Settings as WebhookSettings, SettingsError as WebhookSettingsError, Webhook},

@@ -26,6 +26,6 @@ pub struct Args {
 /// When it is not.
 pub fn run(args: &Args, printer: Printer) -> anyhow::Result<ExitCode> {
     let topology = args.definition.topology()?;
-    printer.say(format_args!("the definition of `{}` is good", topology.names().source()));
+    printer.say(format_args!("the definition of `{}` is good", topology.names().source));
     Ok(ExitCode::SUCCESS)
 }

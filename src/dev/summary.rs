@@ -79,7 +79,7 @@ impl Report {
     /// When stdout cannot be written.
     pub fn print(&self, printer: Printer) -> std::io::Result<()> {
         let audit = &self.audit;
-        printer.data(format_args!("in              {:>8}", audit.total))?;
+        printer.data(format_args!("in              {:>8}", audit.records))?;
         printer.data(format_args!("delivered       {:>8}", audit.delivered))?;
         printer.data(format_args!("dead-lettered   {:>8}", audit.dead_lettered))?;
         printer.data(format_args!("parked          {:>8}", audit.parked))?;

@@ -32,13 +32,13 @@ impl Committer {
         loop {
             let stored = self.stored;
             let moved = progress.wait_for(|progress| progress.position > stored);
-            match tokio::time::timeout(IDLE, moved).await {
-                Ok(Ok(_)) => {}
-                Err(_idle) if stored > 0 => {}
+            let moved = tokio::time::timeout(IDLE, moved).await.map(|moved| moved.map(|progress| progress.position));
+            let position = match moved {
+                Ok(Ok(position)) => position,
+                Err(_idle) if stored > 0 => stored,
                 Err(_idle) => continue,
                 Ok(Err(_gone)) => return self.store_last(&progress).await,
-            }
-            let position = progress.borrow_and_update().position;
+            };
             match self.store.commit(position).await {
                 Ok(()) => self.stored = position,
                 Err(error) if error.is_transient() => {

@@ -62,9 +62,17 @@ pub(super) struct PartitionTask {
 }
 
 impl PartitionTask {
-    pub(super) fn new(shared: Arc<Shared>, claimant: Claimant, engine: Engine, reader: Reader) -> Self {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        (topic, partition): (TopicName, u32),
+        claimant: Claimant,
+        engine: Engine,
+        reader: Reader,
+    ) -> Self {
         let position = engine.position();
         Self {
+            topic,
+            partition,
             claimant,
             counts: shared.counters.shard(),
             progress: watch::Sender::new(Progress { position, in_flight: 0, log_end: position }),
@@ -185,11 +193,11 @@ impl PartitionTask {
     }
 
     fn append(&self, topic: TopicName, partition: u32, writes: Vec<(Ticket, Write)>) {
-        let writers = Arc::clone(&self.shared.writers);
+        let writer = self.shared.writer.clone();
         let (tickets, records): (Vec<Ticket>, Vec<_>) =
             writes.into_iter().map(|(ticket, write)| (ticket, (write.key, write.value))).unzip();
         let append = async move {
-            let acknowledged = writers.append(&topic, partition, records).await;
+            let acknowledged = writer.write_all(topic.as_str(), partition, records).await;
             if let Err(error) = &acknowledged {
                 tracing::warn!(%topic, partition, %error, "A write was not acknowledged; it is done again.");
             }

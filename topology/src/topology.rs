@@ -51,6 +51,26 @@ impl Topology {
         self.partitions
     }
 
+    /// How long the source and the failures topic keep records.
+    pub const fn source_retention(&self) -> Span {
+        self.source_retention
+    }
+
+    /// How long a tier's topic keeps records.
+    pub const fn tier_retention(&self) -> Span {
+        self.retry.retention
+    }
+
+    /// How long dead letters are kept.
+    pub const fn dlq_retention(&self) -> Span {
+        self.dlq_retention
+    }
+
+    /// How long parked records are kept.
+    pub const fn parked_retention(&self) -> Span {
+        self.parked_retention
+    }
+
     /// The sink as the definition says it.
     pub const fn sink(&self) -> &SinkDefinition {
         &self.sink
