@@ -1,1 +1,3 @@
-//! placeholder
+//! The host: carries out what `topology/` decides.
+
+pub mod modules;
