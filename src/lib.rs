@@ -1,3 +1,4 @@
-//! placeholder
+//! The host: carries out what `topology/` decides.
 
 pub mod broker;
+pub mod modules;
