@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod builder;
 pub mod definition;
+mod describe;
 pub mod effect;
 pub mod engine;
 pub mod gate;

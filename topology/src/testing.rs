@@ -405,7 +405,9 @@ impl TestDriver {
                 self.guard.release(&effect);
                 return;
             }
-            Effect::Claim { ticket, effect } => (ticket, EffectAnswer::Claim(self.guard.claim(&effect)), Span::default()),
+            Effect::Claim { ticket, effect } => {
+                (ticket, EffectAnswer::Claim(self.guard.claim(&effect)), Span::default())
+            }
             Effect::Mark { ticket, effect, horizon } => {
                 (ticket, EffectAnswer::Marked(self.guard.mark(effect, horizon)), Span::default())
             }

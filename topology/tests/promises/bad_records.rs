@@ -50,7 +50,9 @@ fn one_bad_record_among_ten_is_the_only_dead_letter() {
 /// C36: every status has a class, and none makes a record vanish.
 #[test]
 fn every_status_leads_to_a_tier_a_dead_letter_or_a_held_record() {
-    let retried = |status: u16| matches!(status, 408 | 409 | 425 | 429) || (500..600).contains(&status) && status != 501 && status != 505;
+    let retried = |status: u16| {
+        matches!(status, 408 | 409 | 425 | 429) || (500..600).contains(&status) && status != 501 && status != 505
+    };
     let held = |status: u16| matches!(status, 300..=399 | 401 | 403 | 407 | 410);
 
     let wrong: Vec<u16> = (100..600)
