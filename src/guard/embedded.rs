@@ -194,10 +194,8 @@ impl Drop for EmbeddedGuard {
     fn drop(&mut self) {
         self.shared.state.lock().closing = true;
         self.shared.wake.notify_one();
-        if let Some(writer) = self.writer.take() {
-            if writer.join().is_err() {
-                tracing::error!("The guard's thread had panicked; its last marks may not be stored.");
-            }
+        if self.writer.take().is_some_and(|writer| writer.join().is_err()) {
+            tracing::error!("The guard's thread had panicked; its last marks may not be stored.");
         }
     }
 }
