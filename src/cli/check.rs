@@ -2,10 +2,8 @@
 
 use std::process::ExitCode;
 
-use eddy_topology::topology::Topology;
-
 use super::DefinitionArgs;
-use crate::output::{Hint, Printer};
+use crate::output::Printer;
 
 /// Looks for mistakes in the definition, without connecting to anything
 ///
@@ -26,6 +24,6 @@ pub struct Args {
 /// When it is not.
 pub fn run(args: &Args, printer: Printer) -> anyhow::Result<ExitCode> {
     let topology = args.definition.topology()?;
-    printer.say(format_args!("the definition of `{}` is good", topology.names().source()));
+    printer.say(format_args!("the definition of `{}` is good", topology.names().source.as_str()));
     Ok(ExitCode::SUCCESS)
 }

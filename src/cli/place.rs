@@ -1,6 +1,12 @@
 //! Where the topics are: on a cluster, or in the data folder of an embedded node.
 
-use std::path::PathBuf;
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, stdin},
+    path::PathBuf,
+};
+
+use anyhow::{Context, ensure};
 
 /// A Fluvio cluster.
 #[derive(Debug, Clone, clap::Args)]
@@ -50,16 +56,39 @@ impl Input {
     /// Opens it, buffered.
     ///
     /// # Errors
-    /// When the file cannot be opened; the error names it.
-    pub fn open(&self) -> anyhow::Result<Box<dyn std::io::BufRead + Send>> {
-        use anyhow::Context as _;
-        Ok(match self {
-            Self::Stdin => Box::new(std::io::BufReader::new(std::io::stdin())),
-            Self::File(path) => {
-                let file = std::fs::File::open(path).with_context(|| format!("cannot read {self}"))?;
-                anyhow::ensure!(!file.metadata()?.is_dir(), "cannot read {self}: it is a folder");
-                Box::new(std::io::BufReader::new(file))
-            }
-        })
+    /// When the file cannot be read; the error names it.
+    pub fn open(&self) -> anyhow::Result<Box<dyn BufRead + Send>> {
+        let path = match self {
+            Self::Stdin => return Ok(Box::new(BufReader::new(stdin()))),
+            Self::File(path) => path,
+        };
+        let cannot = || format!("cannot read {self}");
+        let file = File::open(path).with_context(cannot)?;
+        ensure!(!file.metadata().with_context(cannot)?.is_dir(), "cannot read {self}: it is a folder");
+        Ok(Box::new(BufReader::new(file)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why_not(path: &str) -> String {
+        format!("{:#}", path.parse::<Input>().unwrap().open().err().unwrap())
+    }
+
+    #[test]
+    fn an_input_that_cannot_be_read_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().to_str().unwrap();
+
+        assert!(why_not("/no/such/file").starts_with("cannot read /no/such/file: No such file"));
+        assert_eq!(why_not(folder), format!("cannot read {folder}: it is a folder"));
+    }
+
+    #[test]
+    fn a_dash_is_standard_input() {
+        assert_eq!("-".parse(), Ok(Input::Stdin));
+        assert_eq!("./-".parse(), Ok(Input::File("./-".into())));
     }
 }
