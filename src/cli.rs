@@ -15,6 +15,7 @@ pub mod run;
 
 use std::{path::PathBuf, process::ExitCode};
 
+use anyhow::Context;
 use clap::{Parser, Subcommand};
 use eddy_topology::{
     builder,
@@ -23,8 +24,11 @@ use eddy_topology::{
 };
 
 use crate::{
+    broker,
     config::{self, Overrides},
+    host,
     output::{Hint, Printer, Verbosity},
+    sinks,
 };
 
 /// What to do about a mistake in a definition.
@@ -48,9 +52,15 @@ pub struct Cli {
 /// What can be asked for.
 #[derive(Debug, Subcommand)]
 enum Command {
-    Check(check::Args),
+    #[cfg(feature = "embedded")]
+    Dev(dev::Args),
+    Apply(apply::Args),
+    Run(run::Args),
     Describe(describe::Args),
+    Check(check::Args),
+    Produce(produce::Args),
     Generate(generate::Args),
+    Dlq(dlq::Args),
 }
 
 impl Cli {
@@ -68,10 +78,22 @@ impl Cli {
     /// # Errors
     /// When it could not be done.
     pub fn run(self, printer: Printer) -> anyhow::Result<ExitCode> {
-        match self.command {
-            Command::Check(args) => check::run(&args, printer),
+        self.command.run(printer).map_err(with_hint)
+    }
+}
+
+impl Command {
+    fn run(self, printer: Printer) -> anyhow::Result<ExitCode> {
+        match self {
+            #[cfg(feature = "embedded")]
+            Command::Dev(args) => block_on(dev::run(args, printer)),
+            Command::Apply(args) => block_on(apply::run(&args, printer)),
+            Command::Run(args) => block_on(run::run(&args, printer)),
             Command::Describe(args) => describe::run(&args, printer),
+            Command::Check(args) => check::run(&args, printer),
+            Command::Produce(args) => block_on(produce::run(&args, printer)),
             Command::Generate(args) => generate::run(&args, printer),
+            Command::Dlq(args) => block_on(dlq::run(args, printer)),
         }
     }
 }
@@ -108,9 +130,28 @@ impl DefinitionArgs {
     }
 }
 
+/// Runs a command that needs the network, on as many threads as there are cores.
+fn block_on<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?.block_on(command)
+}
+
+/// Adds what the error itself knows about a cure.
+fn with_hint(error: anyhow::Error) -> anyhow::Error {
+    let known = error.chain().find_map(|cause| {
+        let broker = cause.downcast_ref::<broker::Error>().map(broker::Error::hint);
+        let host = || cause.downcast_ref::<host::Error>().map(host::Error::hint);
+        let sink = || cause.downcast_ref::<sinks::OpenError>().map(sinks::OpenError::hint);
+        broker.or_else(host).or_else(sink).flatten()
+    });
+    match known {
+        Some(hint) => Err::<(), _>(error).hint(hint).expect_err("it was an error"),
+        None => error,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::{Args as _, CommandFactory};
+    use clap::CommandFactory;
 
     use super::*;
 
@@ -130,16 +171,7 @@ mod tests {
 
     #[test]
     fn every_command_is_well_formed_and_has_an_example() {
-        let mut eddy = Cli::command();
-        for (name, augment) in [
-            ("apply", apply::Args::augment_args as fn(clap::Command) -> clap::Command),
-            ("dev", dev::Args::augment_args),
-            ("dlq", dlq::Args::augment_args),
-            ("produce", produce::Args::augment_args),
-            ("run", run::Args::augment_args),
-        ] {
-            eddy = eddy.subcommand(augment(clap::Command::new(name)));
-        }
+        let eddy = Cli::command();
 
         eddy.clone().debug_assert();
 

@@ -1,6 +1,9 @@
 //! `eddy apply`: topics and modules onto a cluster.
 
+use std::process::ExitCode;
+
 use super::{DefinitionArgs, place::Cluster};
+use crate::{broker::admin, deploy, output::Printer};
 
 /// Creates the topology's topics and modules on a cluster
 ///
@@ -16,4 +19,21 @@ pub struct Args {
     pub cluster: Cluster,
     #[command(flatten)]
     pub definition: DefinitionArgs,
+}
+
+/// Creates what is missing and says what that was.
+///
+/// # Errors
+/// When the definition has mistakes, or the cluster refuses or does not answer.
+pub async fn run(args: &Args, printer: Printer) -> anyhow::Result<ExitCode> {
+    let topology = args.definition.topology()?;
+    let cluster = args.cluster.connect().await?;
+    let changes = admin::apply(&cluster, &deploy::plan(&topology)).await?;
+    for change in &changes {
+        printer.data(change)?;
+    }
+    if changes.is_empty() {
+        printer.say("nothing to do: topics and modules are there");
+    }
+    Ok(ExitCode::SUCCESS)
 }

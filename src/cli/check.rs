@@ -2,8 +2,10 @@
 
 use std::process::ExitCode;
 
+use eddy_topology::topology::Topology;
+
 use super::DefinitionArgs;
-use crate::output::Printer;
+use crate::output::{Hint, Printer};
 
 /// Looks for mistakes in the definition, without connecting to anything
 ///
@@ -24,6 +26,6 @@ pub struct Args {
 /// When it is not.
 pub fn run(args: &Args, printer: Printer) -> anyhow::Result<ExitCode> {
     let topology = args.definition.topology()?;
-    printer.say(format_args!("the definition of `{}` is good", topology.names().source.as_str()));
+    printer.say(format_args!("the definition of `{}` is good", topology.names().source));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,8 +1,14 @@
 //! `eddy dev`: everything in one process.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::Context;
 
 use super::{DefinitionArgs, place::Input};
+use crate::{
+    dev::{self, Options},
+    output::Printer,
+};
 
 /// Runs the topology on an embedded node, with nothing else installed
 ///
@@ -32,4 +38,26 @@ pub struct Args {
     pub report: Option<PathBuf>,
     #[command(flatten)]
     pub definition: DefinitionArgs,
+}
+
+/// Runs, and prints the report if there is one.
+///
+/// # Errors
+/// When something cannot be started, fed or kept running.
+pub async fn run(args: Args, printer: Printer) -> anyhow::Result<ExitCode> {
+    let options = Options {
+        definition: args.definition.load()?,
+        data_dir: args.data_dir,
+        input: args.input.as_ref().map(Input::open).transpose()?,
+        until_resolved: args.until_resolved,
+    };
+    let Some(report) = dev::run(options, printer).await? else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    report.print(printer)?;
+    if let Some(path) = &args.report {
+        let json = serde_json::to_vec_pretty(&report)?;
+        std::fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(if report.conserved() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -3,10 +3,12 @@
 use std::{
     fs::File,
     io::{BufRead, BufReader, stdin},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use anyhow::{Context, ensure};
+
+use crate::{broker, output::Hint};
 
 /// A Fluvio cluster.
 #[derive(Debug, Clone, clap::Args)]
@@ -14,6 +16,16 @@ pub struct Cluster {
     /// Where the cluster's controller (SC) listens.
     #[arg(long, value_name = "HOST:PORT", env = "EDDY_CLUSTER")]
     pub cluster: String,
+}
+
+impl Cluster {
+    /// Connects to it.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub async fn connect(&self) -> Result<broker::Cluster, broker::Error> {
+        connect(&self.cluster).await
+    }
 }
 
 /// A cluster or a data folder, exactly one of them.
@@ -26,6 +38,67 @@ pub struct Place {
     /// The data folder of `eddy dev`, which must not be running.
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
+}
+
+impl Place {
+    /// Connects to the cluster, or starts the embedded node on the data folder.
+    ///
+    /// # Errors
+    /// When the cluster does not answer, or the node cannot be started.
+    pub async fn open(&self) -> anyhow::Result<Open> {
+        match (&self.cluster, &self.data_dir) {
+            (Some(address), _) => Ok(Open::Cluster(connect(address).await?)),
+            (None, Some(data_dir)) => open_folder(data_dir).await,
+            (None, None) => anyhow::bail!("neither a cluster nor a data folder is named"),
+        }
+    }
+}
+
+/// A place that was opened.
+pub enum Open {
+    Cluster(broker::Cluster),
+    #[cfg(feature = "embedded")]
+    Node { cluster: broker::Cluster, node: eddy_embedded::Node },
+}
+
+impl Open {
+    /// The cluster there.
+    pub fn cluster(&self) -> &broker::Cluster {
+        match self {
+            Self::Cluster(cluster) => cluster,
+            #[cfg(feature = "embedded")]
+            Self::Node { cluster, .. } => cluster,
+        }
+    }
+
+    /// Stops what was started.
+    pub async fn close(self) {
+        match self {
+            Self::Cluster(_) => {}
+            #[cfg(feature = "embedded")]
+            Self::Node { node, .. } => node.stop().await,
+        }
+    }
+}
+
+/// Where `eddy dev` keeps its node in a data folder.
+#[cfg(feature = "embedded")]
+async fn open_folder(data_dir: &Path) -> anyhow::Result<Open> {
+    let node_dir = data_dir.join("node");
+    ensure!(node_dir.is_dir(), "{} is no data folder of eddy dev", data_dir.display());
+    let node = eddy_embedded::Node::start(eddy_embedded::Config::new(node_dir)).await;
+    let node = node.hint("while `eddy dev` runs on it, name its node with --cluster")?;
+    let cluster = connect(&node.address().to_string()).await?;
+    Ok(Open::Node { cluster, node })
+}
+
+#[cfg(not(feature = "embedded"))]
+async fn open_folder(data_dir: &Path) -> anyhow::Result<Open> {
+    anyhow::bail!("this eddy was built without the embedded node that {} belongs to", data_dir.display())
+}
+
+async fn connect(address: &str) -> Result<broker::Cluster, broker::Error> {
+    broker::Cluster::connect(&broker::Target::Address(address.to_owned())).await
 }
 
 /// A file to read, or standard input.

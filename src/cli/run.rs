@@ -1,8 +1,14 @@
 //! `eddy run`: the host against a cluster.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use super::{DefinitionArgs, place::Cluster};
+use crate::{
+    guard::EmbeddedGuard,
+    host::Host,
+    output::{Hint, Printer},
+    signals, sinks,
+};
 
 /// Runs the host against a cluster until it is told to stop
 ///
@@ -21,4 +27,25 @@ pub struct Args {
     pub data_dir: PathBuf,
     #[command(flatten)]
     pub definition: DefinitionArgs,
+}
+
+/// Runs until told to stop.
+///
+/// # Errors
+/// When something that the topology needs is missing, or the host fails.
+pub async fn run(args: &Args, printer: Printer) -> anyhow::Result<ExitCode> {
+    let topology = Arc::new(args.definition.topology()?);
+    let cluster = args.cluster.connect().await?;
+    let sink = sinks::open(&topology, &cluster).await?;
+    let guard = EmbeddedGuard::open(&args.data_dir, &topology.guard().into()).hint("is another eddy running on it?")?;
+    let mut host =
+        Host::start(Arc::clone(&topology), cluster.clone(), Arc::new(guard), sink).await?;
+    printer.say(format_args!("running `{}` on {}", topology.names().source, cluster.address()));
+    tokio::select! {
+        error = host.failed() => return Err(error.into()),
+        told = signals::told_to_stop() => told?,
+    }
+    printer.say("stopping: what is in flight may finish");
+    host.drain().await?;
+    Ok(ExitCode::SUCCESS)
 }

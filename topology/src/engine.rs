@@ -152,6 +152,8 @@ pub struct Engine {
     sending: usize,
     /// Effects without an answer, of all kinds.
     unanswered: usize,
+    /// After a failed probe others are left time to try with theirs: ours may be the one that always fails.
+    patience: Span,
     stall: Stall,
     draining: bool,
 }
@@ -179,6 +181,7 @@ impl Engine {
             effects: VecDeque::new(),
             sending: 0,
             unanswered: 0,
+            patience: Span::default(),
             stall: Stall::default(),
             draining: false,
         }
@@ -271,7 +274,7 @@ impl Engine {
     /// When to call [`Engine::handle_timeout`] and look for effects again, unless something happens before.
     pub fn poll_timeout(&self, gate: &Gate) -> Option<Timestamp> {
         let busy = self.busy.first().map(|(at, _)| *at);
-        let gate = if self.ready.is_empty() { None } else { gate.wake_at() };
+        let gate = if self.ready.is_empty() { None } else { gate.wake_at().map(|at| at.plus(self.patience)) };
         let due = self.waiting.front().map(|(due, _)| self.release.at(*due)).filter(|_| self.may_release());
         [busy, gate, due, self.stall.until()].into_iter().flatten().min()
     }

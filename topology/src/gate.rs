@@ -14,7 +14,8 @@
 //! A refused or reset connection makes a flowing sink *suspect*; many failures in a row, or a single one that no record
 //! can help (credentials, certificate, redirect), *trip* it; 410 *suspends* it. An answer that blames the record proves
 //! that the sink works. So one record that always fails among healthy ones never trips anything, because their
-//! successes break the row, while an outage trips after a handful.
+//! successes break the row, while an outage trips after a handful. Where nothing succeeds at all, the two look alike; then
+//! the records wait, because waiting loses nothing.
 //!
 //! The gate does not decide what becomes of a counted record (`classify` and [`schedule`](crate::schedule) do), and it
 //! does not slow down: a downstream that is merely slow becomes lag in the log.
@@ -144,12 +145,12 @@ impl Gate {
         matches!(self.state, State::Flowing)
     }
 
-    /// Asks to send one record.
-    pub(crate) fn admit(&mut self, now: Timestamp) -> Option<Pass> {
+    /// Asks to send one record, leaving others `patience` to take the probe first.
+    pub(crate) fn admit(&mut self, patience: Span, now: Timestamp) -> Option<Pass> {
         match self.state {
             State::Flowing => Some(Pass::Free),
             State::Suspended => None,
-            State::Suspect(probe) | State::Tripped { probe, .. } if now < self.probe_free_at(probe) => None,
+            State::Suspect(probe) | State::Tripped { probe, .. } if now < self.probe_free_at(probe).plus(patience) => None,
             State::Suspect(_) => {
                 self.state = State::Suspect(Probe::OutSince(now));
                 Some(Pass::Probe)

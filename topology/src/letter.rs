@@ -18,7 +18,7 @@ use crate::{
 
 /// Why a record is a dead letter: the part of its reason before the colon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub(crate) enum End {
     /// The same bytes can never succeed.
     Terminal,
     /// They might have, but all retries are used up.
@@ -29,7 +29,7 @@ pub enum End {
 
 impl End {
     /// The word in a reason.
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Terminal => "terminal",
             Self::Exhausted => "exhausted",

@@ -3,13 +3,15 @@
 //! Nothing here reads a clock, a socket, a random number or the environment; the crate builds for wasm32.
 #![warn(missing_docs)]
 
+pub mod audit;
 pub mod builder;
 pub mod definition;
 pub mod effect;
 pub mod engine;
 pub mod gate;
 mod lanes;
-pub mod letter;
+mod letter;
+pub mod letters;
 pub mod names;
 pub mod outcome;
 mod release;

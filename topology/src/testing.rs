@@ -34,7 +34,9 @@ use eddy_contract::{Envelope, RecordId};
 
 use crate::{
     Definition, Engine, Gate, Road, Span, Timestamp, Topology,
+    audit::{Audit, Place, Report},
     effect::{Answer as EffectAnswer, Effect, Note, Ticket},
+    letters::Letters,
 };
 
 pub use downstream::{Answer, Downstream, Received};
@@ -279,6 +281,44 @@ impl TestDriver {
         let waiting = self.topic(topic);
         let waiting = waiting.iter().filter(waits);
         waiting.filter_map(|stored| Envelope::decode(&stored.value).ok()).map(|envelope| envelope.id).collect()
+    }
+
+    /// Where every record of the source is.
+    pub fn audit(&self) -> Report {
+        let mut audit = Audit::default();
+        let names = self.topology.names();
+        for stored in self.log.topic(names.source.as_str()) {
+            self.audit_source(&mut audit, stored);
+        }
+        let mut waiting = vec![(Road::Route, Place::Failures)];
+        waiting.extend((0..names.tiers.len()).map(|tier| (Road::Tier(tier), Place::Tier(tier))));
+        for (road, place) in waiting {
+            for stored in self.log.topic(road.topic(&self.topology).as_str()) {
+                if let Ok(envelope) = Envelope::decode(&stored.value)
+                    && stored.offset >= self.committed(road, stored.partition)
+                {
+                    audit.found(&envelope.id, place.clone());
+                }
+            }
+        }
+        let mut letters = Letters::default();
+        for stored in self.log.topic(names.dlq.as_str()) {
+            letters.add(stored.partition, stored.offset, Envelope::decode(&stored.value).expect("eddy wrote it"));
+        }
+        audit.dead_letters(&letters);
+        let tiers: Vec<String> = self.topology.schedule().tiers().iter().map(Span::to_string).collect();
+        audit.finish(&tiers)
+    }
+
+    fn audit_source(&self, audit: &mut Audit, stored: &Stored) {
+        let topic = self.topology.names().source.as_str().to_owned();
+        let id = RecordId { topic, partition: stored.partition, offset: stored.offset, part: 0 };
+        audit.source(id.clone());
+        if stored.offset >= self.committed(Road::Intake, stored.partition) {
+            audit.found(&id, Place::Unread);
+        } else if judge::effect_of(&self.topology, stored).is_some_and(|effect| self.guard.is_done(&effect)) {
+            audit.found(&id, Place::Delivered);
+        }
     }
 
     /// Whether no engine has anything unsettled or unread.

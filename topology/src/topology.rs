@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use eddy_contract::{Header, idempotency};
+use sha2::{Digest, Sha256};
+
 use crate::{
     builder,
     definition::{
         Definition, GuardDefinition, LimitsDefinition, ModulesDefinition, RetryDefinition, SinkDefinition, SinkKind,
     },
+    effect::GuardedEffect,
     gate::Gate,
     names::Names,
     schedule::Schedule,
@@ -51,6 +55,26 @@ impl Topology {
         self.partitions
     }
 
+    /// How long the source and the failures topic keep records.
+    pub const fn source_retention(&self) -> Span {
+        self.source_retention
+    }
+
+    /// How long a tier's topic keeps records.
+    pub const fn tier_retention(&self) -> Span {
+        self.retry.retention
+    }
+
+    /// How long dead letters are kept.
+    pub const fn dlq_retention(&self) -> Span {
+        self.dlq_retention
+    }
+
+    /// How long parked records are kept.
+    pub const fn parked_retention(&self) -> Span {
+        self.parked_retention
+    }
+
     /// The sink as the definition says it.
     pub const fn sink(&self) -> &SinkDefinition {
         &self.sink
@@ -79,6 +103,28 @@ impl Topology {
     /// What bounds memory.
     pub const fn limits(&self) -> &LimitsDefinition {
         &self.limits
+    }
+
+    /// The effect that delivering a trigger has, as the guard knows it. The key is the trigger's own, or derived.
+    pub fn effect_of(&self, header: &Header<'_>, payload: &[u8]) -> GuardedEffect {
+        let bucket_ns = self.idempotency_bucket.as_ms() * 1_000_000;
+        let Header { idempotency_key: own, device, fence, transition, event_time_ns, .. } = *header;
+        let key = match own {
+            "" => idempotency::derive(device, fence, transition, event_time_ns, bucket_ns).into(),
+            own => own.into(),
+        };
+        self.guarded(key, payload)
+    }
+
+    /// The effect with this key and payload.
+    pub fn guarded(&self, idempotency_key: Arc<str>, payload: &[u8]) -> GuardedEffect {
+        let digest: [u8; 32] = Sha256::digest(payload).into();
+        GuardedEffect {
+            source: self.names.source.to_shared(),
+            sink: self.sink_name.clone(),
+            idempotency_key,
+            payload_hash: *digest.first_chunk().expect("32 bytes begin with 16"),
+        }
     }
 
     /// Over how long records that are due together on a tier of this delay are spread.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use eddy_contract::{Class, Code, Envelope, Failure, Header, RecordId, envelope::Payload};
-use sha2::{Digest, Sha256};
 
 use crate::{
     effect::{GuardedEffect, Horizon, Note, Ticket, Write},
@@ -131,19 +130,7 @@ pub(super) const fn split(ticket: Ticket) -> (Seat, u16) {
 }
 
 impl Task {
-    pub(super) fn new(
-        topology: &Topology,
-        id: RecordId,
-        payload: Bytes,
-        idempotency_key: Arc<str>,
-        basis: Basis,
-    ) -> Self {
-        let effect = GuardedEffect {
-            source: topology.names.source.to_shared(),
-            sink: topology.sink_name.clone(),
-            idempotency_key,
-            payload_hash: payload_hash(&payload),
-        };
+    pub(super) const fn new(id: RecordId, payload: Bytes, effect: GuardedEffect, basis: Basis) -> Self {
         Self {
             id,
             payload,
@@ -176,10 +163,4 @@ impl Task {
         envelope.due_ms = None;
         envelope
     }
-}
-
-/// The first 16 bytes of SHA-256: what tells the guard that a key was used for other bytes.
-fn payload_hash(payload: &[u8]) -> [u8; 16] {
-    let digest: [u8; 32] = Sha256::digest(payload).into();
-    *digest.first_chunk().expect("32 bytes begin with 16")
 }

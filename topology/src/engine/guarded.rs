@@ -13,12 +13,15 @@ use crate::{
     gate::{FailedTry, Gate, Pass, Ruling},
     letter::{self, End},
     outcome::{Outcome, Refusal},
-    time::Timestamp,
+    time::{Span, Timestamp},
     watermark::Seat,
 };
 
 /// How soon the guard is asked again about an effect that another road is sending.
 const BUSY_RECHECK_MS: i64 = 50;
+
+/// How long an engine whose probe failed leaves others the next one.
+const PROBE_PATIENCE: Span = Span::from_ms(50);
 
 /// How many due records of a tier stand ready while the gate is shut: enough for probes to take turns.
 const PROBE_CANDIDATES: usize = 8;
@@ -45,7 +48,7 @@ impl Engine {
         }
         self.release_due(gate, now);
         self.ready.front()?;
-        let pass = gate.admit(now)?;
+        let pass = gate.admit(self.patience, now)?;
         let seat = self.ready.pop_front()?;
         self.flight(seat).task().pass = pass;
         self.again(seat);
@@ -134,6 +137,7 @@ impl Engine {
 
     fn acknowledged(&mut self, seat: Seat, gate: &mut Gate, now: Timestamp) {
         let is_tier = matches!(self.road, Road::Tier(_));
+        self.patience = Span::default();
         let flight = self.flight(seat);
         let since_ms = now.since_ms(flight.seen);
         let task = flight.task();
@@ -149,11 +153,13 @@ impl Engine {
 
     fn refused(&mut self, seat: Seat, refusal: Refusal, gate: &mut Gate, now: Timestamp) {
         let longest_ms = self.topology.schedule.longest().as_ms().unsigned_abs();
+        let pass = self.flight(seat).task().pass;
+        self.patience = if pass == Pass::Probe { PROBE_PATIENCE } else { Span::default() };
         let task = self.flight(seat).task();
         task.doubtful |= refusal.effect == SideEffect::Unknown;
         let ruling = gate.failed(
             FailedTry {
-                pass: task.pass,
+                pass,
                 refusal: &refusal,
                 first: task.attempts == 0,
                 beyond_tiers: refusal.retry_after_ms.is_some_and(|ms| ms > longest_ms),

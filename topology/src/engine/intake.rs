@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use eddy_contract::{Class, Code, Header, RecordId, Verdict, idempotency};
+use eddy_contract::{Class, Code, Header, RecordId, Verdict};
 
 use super::{
     Place,
@@ -34,22 +34,14 @@ pub(super) fn judged(
     if header.verdict != Verdict::Valid {
         return invalid(topology, &id, &header, original, build, now);
     }
-    let idempotency_key: Arc<str> = match header.idempotency_key {
-        "" => derived_key(topology, &header).into(),
-        own => own.into(),
-    };
+    let effect = topology.effect_of(&header, original);
     let payload = output.slice_ref(original);
     let lane = key.cloned().unwrap_or_else(|| output.slice_ref(header.device.as_bytes()));
     let basis = Basis::Trigger { output: output.clone(), build: build.clone(), module: topology.names.validate.clone() };
-    let mut task = Task::new(topology, id, payload, idempotency_key, basis);
+    let mut task = Task::new(id, payload, effect, basis);
     task.traceparent = (!header.traceparent.is_empty()).then(|| header.traceparent.into());
     task.lane = Some(lane);
     Step::Deliver(Box::new(task))
-}
-
-fn derived_key(topology: &Topology, header: &Header<'_>) -> String {
-    let bucket_ns = topology.idempotency_bucket.as_ms() * 1_000_000;
-    idempotency::derive(header.device, header.fence, header.transition, header.event_time_ns, bucket_ns)
 }
 
 fn invalid(

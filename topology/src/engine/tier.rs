@@ -54,7 +54,8 @@ pub(super) fn read(topology: &Topology, record: &Waiting<'_>, now: Timestamp) ->
     let traceparent = envelope.traceparent.as_deref().map(Into::into);
     let (id, attempts) = (envelope.id.clone(), envelope.attempts.delivery);
     let basis = Basis::Letter(Box::new(envelope));
-    let mut task = Task::new(topology, id, payload.into(), idempotency_key, basis);
+    let effect = topology.guarded(idempotency_key, &payload);
+    let mut task = Task::new(id, payload.into(), effect, basis);
     task.traceparent = traceparent;
     task.attempts = attempts;
     task.doubtful = true;

@@ -56,6 +56,10 @@ impl Guard {
         self.claimed.iter().map(String::as_str)
     }
 
+    pub(super) fn is_done(&self, effect: &GuardedEffect) -> bool {
+        self.done.get(effect.idempotency_key.as_ref()).is_some_and(|(hash, _)| *hash == effect.payload_hash)
+    }
+
     pub(super) fn claim(&mut self, effect: &GuardedEffect) -> Claim {
         let key = effect.idempotency_key.as_ref();
         match self.done.get(key) {

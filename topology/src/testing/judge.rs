@@ -1,9 +1,9 @@
 //! Judges as a broker would: with the functions that the modules are built from.
 
-use eddy_contract::RecordView;
+use eddy_contract::{Header, RecordView, Verdict};
 
 use super::log::Stored;
-use crate::{Input, Topology, definition::ModuleDefinition};
+use crate::{Input, Topology, definition::ModuleDefinition, effect::GuardedEffect};
 
 /// Stands for the sha256 of a build.
 const BUILD: &str = "native";
@@ -11,6 +11,13 @@ const BUILD: &str = "native";
 pub(super) fn by_validate(topology: &Topology, stored: &Stored) -> Input {
     let params = eddy_validate::Params::parse(texts(&topology.modules().validate)).expect("known parameters");
     judged(stored, |view, out| eddy_validate::judge(view, &params, out))
+}
+
+/// The effect that a record of the source has if it is valid.
+pub(super) fn effect_of(topology: &Topology, stored: &Stored) -> Option<GuardedEffect> {
+    let Input::Judged { output, .. } = by_validate(topology, stored) else { return None };
+    let (header, original) = Header::decode(&output).expect("a module's output");
+    (header.verdict == Verdict::Valid).then(|| topology.effect_of(&header, original))
 }
 
 pub(super) fn by_classify(topology: &Topology, stored: &Stored) -> Input {

@@ -65,7 +65,7 @@ fn every_status_leads_to_a_tier_a_dead_letter_or_a_held_record() {
         })
         .collect();
 
-    assert_eq!(wrong, []);
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 /// C13: an internal fault of one record is a dead letter and does not go round for ever.

@@ -97,7 +97,7 @@ fn an_effect_that_another_road_is_sending_is_waited_for() {
 
     let id = driver.send(None, json.as_bytes());
     driver.advance("1s");
-    assert_eq!(driver.tries_of(&id), []);
+    assert!(driver.tries_of(&id).is_empty());
     driver.guard().release_elsewhere("mine");
     driver.advance("1s");
 

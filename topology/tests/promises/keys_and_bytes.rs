@@ -15,10 +15,11 @@ fn a_key_is_byte_identical_in_failures_tiers_and_dead_letters() {
     let kilobyte = [7_u8; 1_024];
     let keys: [Option<&[u8]>; 4] = [None, Some(b""), Some(b"\xFF\x00"), Some(&kilobyte)];
     let mut driver = TestDriver::new(&two_partitions());
-    driver.downstream().fails("device", Answer::Status(503));
+    driver.downstream().fails("failing", Answer::Status(503));
 
     for key in keys {
-        let json = driver.next_trigger("device");
+        driver.trigger("healthy");
+        let json = driver.next_trigger("failing");
         driver.send_to(1, key, json.as_bytes());
         driver.advance("1h");
     }

@@ -1,0 +1,11 @@
+//! The node as unmodified Fluvio clients see it: the published crate's client, over TCP, never the node's own types.
+//!
+//! Everything waits with a limit, since the client has few of its own.
+
+mod cluster;
+mod consumer_offsets;
+mod guest;
+mod lifetime;
+mod records;
+mod smartmodules;
+mod topics;

@@ -1,0 +1,107 @@
+//! How fast `validate` is in the engine, and that a long stream does not end it.
+//!
+//! `cargo bench --bench modules` prints, for triggers of 250 bytes: microseconds per trigger through `validate` and through a
+//! map made with Fluvio's macro that only copies, both with everything the engine does around the guest; and how many
+//! bytes one open module judged before it ended, or 2 GB if it did not.
+
+#[path = "../modules/chain.rs"]
+mod chain;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use chain::{Base, Chain};
+use eddy::modules::VALIDATE_WASM;
+use fluvio_smartmodule::dataplane::smartmodule::SmartModuleInput;
+use fluvio_smartmodule::{Record, SMARTMODULE_TIMESTAMPS_VERSION};
+
+const TRIGGER_BYTES: usize = 250;
+
+const BATCH_RECORDS: usize = 2000;
+
+/// Batches per measured round; the best of the rounds counts.
+const ROUND_BATCHES: usize = 50;
+
+const ROUNDS: usize = 5;
+
+const VOLUME_BYTES: usize = 2_000_000_000;
+
+const BASE: Base = Base { offset: 0, timestamp_ms: 1_796_000_000_500 };
+
+fn main() {
+    let copy = copying_module();
+    let modules = [("validate", VALIDATE_WASM), ("stock macro, only copies", copy.as_slice())];
+
+    println!("triggers of {TRIGGER_BYTES} bytes in batches of {BATCH_RECORDS}");
+    for (name, wasm) in modules {
+        let per_trigger = per_trigger(wasm);
+        println!("{name:>26}: {:.2} µs a trigger", per_trigger.as_secs_f64() * 1e6);
+    }
+    for (name, wasm) in modules {
+        match volume(wasm) {
+            Ok(()) => println!("{name:>26}: {VOLUME_BYTES} bytes through one open module"),
+            Err(bytes) => println!("{name:>26}: ended after {bytes} bytes"),
+        }
+    }
+    assert!(volume(VALIDATE_WASM).is_ok(), "validate must not end");
+}
+
+/// The best round's mean.
+fn per_trigger(wasm: &[u8]) -> Duration {
+    let mut chain = Chain::open(wasm);
+    let input = batch();
+    let mut best = Duration::MAX;
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        for _ in 0..ROUND_BATCHES {
+            let judged = chain.run_input(input.clone()).expect("a round is far below the volume that ends a module");
+            assert_eq!(judged.len(), BATCH_RECORDS);
+        }
+        best = best.min(start.elapsed() / (ROUND_BATCHES * BATCH_RECORDS) as u32);
+    }
+    best
+}
+
+/// Whether [`VOLUME_BYTES`] pass through one open module; otherwise how many did.
+fn volume(wasm: &[u8]) -> Result<(), usize> {
+    let mut chain = Chain::open(wasm);
+    let input = batch();
+    for bytes in (0..VOLUME_BYTES).step_by(TRIGGER_BYTES * BATCH_RECORDS) {
+        chain.run_input(input.clone()).map_err(|_| bytes)?;
+    }
+    Ok(())
+}
+
+fn batch() -> SmartModuleInput {
+    let records = (0..BATCH_RECORDS).map(|_| Record::new_key_value("truck-0007", trigger())).collect();
+    let mut input = SmartModuleInput::try_from_records(records, SMARTMODULE_TIMESTAMPS_VERSION)
+        .expect("records of a memory buffer encode");
+    input.set_base_offset(BASE.offset);
+    input.set_base_timestamp(BASE.timestamp_ms);
+    input
+}
+
+fn trigger() -> String {
+    let head = concat!(
+        r#"{"device_id":"truck-0007","fence_id":"depot-north-17","transition":"ENTER","#,
+        r#""event_time_ns":1796000000000000000,"lat":51.924310,"lon":4.477910,"speed":13.9,"battery":81,"#,
+        r#""driver":{"id":"d-204","shift":"night"},"note":""#
+    );
+    let tail = "\"}";
+    format!("{head}{}{tail}", "n".repeat(TRIGGER_BYTES - head.len() - tail.len()))
+}
+
+/// Builds `tests/guests/copy`.
+fn copying_module() -> Vec<u8> {
+    const TARGET: &str = "wasm32-unknown-unknown";
+    let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests");
+    let built = Command::new(env!("CARGO"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["build", "--locked", "--profile", "guest", "--target", TARGET, "--package", "eddy-guest-copy"])
+        .arg("--target-dir")
+        .arg(&target_dir)
+        .status();
+    assert!(built.is_ok_and(|status| status.success()), "tests/guests/copy does not build");
+    std::fs::read(target_dir.join(TARGET).join("guest/eddy_guest_copy.wasm")).expect("cargo has just built it")
+}
