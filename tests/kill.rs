@@ -42,13 +42,12 @@ async fn after_twenty_kills_nothing_is_lost_and_only_what_was_in_flight_is_sent_
     let mut lives = Vec::new();
     for kill in 0..KILLS {
         let before = downstream.received().len();
-        let mut child = eddy.start();
-        wait_for_requests(&downstream, before + 40 + 37 * (kill % 5), &mut child).await;
-        child.kill().unwrap();
-        child.wait().unwrap();
+        let mut life = eddy.start();
+        wait_for_requests(&downstream, before + 40 + 37 * (kill % 5), &mut life, &eddy).await;
+        drop(life);
         lives.push(downstream.received().len());
     }
-    let status = eddy.start().wait().unwrap();
+    let status = eddy.start().0.wait().unwrap();
 
     assert!(status.success(), "the last run failed; what eddy said:\n{}", eddy.said());
     let report: Value = serde_json::from_slice(&std::fs::read(eddy.report()).unwrap()).unwrap();
@@ -117,7 +116,7 @@ impl Eddy<'_> {
         said.lines().rev().take(40).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("\n")
     }
 
-    fn start(&self) -> Child {
+    fn start(&self) -> Life {
         let said = File::options().create(true).append(true).open(self.folder.join("said")).unwrap();
         let set = |command: &mut Command, path: &str, value: &str| {
             command.arg("--set").arg(format!("{path}={value}"));
@@ -132,16 +131,27 @@ impl Eddy<'_> {
         set(&mut command, "sink.in_flight_max", "16");
         set(&mut command, "retry.tiers", "100ms,200ms,400ms");
         set(&mut command, "limits.window_max", &WINDOW.to_string());
-        command.stdout(Stdio::null()).stderr(said).spawn().unwrap()
+        command.env("EDDY_LOG", "info,fluvio=warn,fluvio_socket=warn");
+        Life(command.stdout(Stdio::null()).stderr(said).spawn().unwrap())
+    }
+}
+
+/// A running eddy. Dropping it is kill -9.
+struct Life(Child);
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
     }
 }
 
 /// A kill comes after so many requests, so that it meets every phase whatever the machine's speed.
-async fn wait_for_requests(downstream: &Downstream, count: usize, child: &mut Child) {
+async fn wait_for_requests(downstream: &Downstream, count: usize, life: &mut Life, eddy: &Eddy<'_>) {
     let started = Instant::now();
     while downstream.received().len() < count {
-        assert!(started.elapsed() < Duration::from_secs(60), "no requests came for a minute");
-        assert_eq!(child.try_wait().unwrap(), None, "eddy ended by itself before it was killed");
+        assert!(started.elapsed() < Duration::from_secs(60), "too few requests in a minute; eddy said:\n{}", eddy.said());
+        assert_eq!(life.0.try_wait().unwrap(), None, "eddy ended before it was killed; it said:\n{}", eddy.said());
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
