@@ -148,3 +148,33 @@ fn with_hint(error: anyhow::Error) -> anyhow::Error {
         None => error,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// The paths of commands without an example in their help.
+    fn without_example(path: &str, command: &clap::Command) -> Vec<String> {
+        if command.has_subcommands() {
+            let below = command.get_subcommands();
+            return below.flat_map(|sub| without_example(&format!("{path} {}", sub.get_name()), sub)).collect();
+        }
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        if help.contains(&format!("\n  {path} ")) || help.ends_with(&format!("\n  {path}")) {
+            Vec::new()
+        } else {
+            vec![path.to_owned()]
+        }
+    }
+
+    #[test]
+    fn every_command_is_well_formed_and_has_an_example() {
+        let eddy = Cli::command();
+
+        eddy.clone().debug_assert();
+
+        assert_eq!(without_example("eddy", &eddy), [""; 0]);
+    }
+}

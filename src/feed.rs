@@ -288,13 +288,7 @@ mod tests {
     fn a_log_that_is_not_the_one_that_was_fed_is_refused() {
         let resume = Resume { base: vec![10, 20] };
 
-        assert_eq!(
-            resume.already_fed(&[10]),
-            Err(ResumeError::PartitionsChanged { then: 2, now: 1 })
-        );
-        assert_eq!(
-            resume.already_fed(&[10, 19]),
-            Err(ResumeError::LogShorter { partition: 1, base: 20, end: 19 })
-        );
+        assert_eq!(resume.already_fed(&[10]), Err(ResumeError::PartitionsChanged { then: 2, now: 1 }));
+        assert_eq!(resume.already_fed(&[10, 19]), Err(ResumeError::LogShorter { partition: 1, base: 20, end: 19 }));
     }
 }

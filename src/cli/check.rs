@@ -2,10 +2,8 @@
 
 use std::process::ExitCode;
 
-use eddy_topology::topology::Topology;
-
 use super::DefinitionArgs;
-use crate::output::{Hint, Printer};
+use crate::output::Printer;
 
 /// Looks for mistakes in the definition, without connecting to anything
 ///

@@ -26,7 +26,7 @@ const EVENT_RATE: u32 = 1000;
 Examples:
   eddy generate --count 3
   eddy generate --rate 500 --poison-rate 0.01 | eddy dev --input -
-  eddy generate --seed 7 --start 2026-11-30T12:00:00Z --count 2000 --poison-rate 0.015 > triggers.ndjson")]
+  eddy generate --seed 7 --start 2026-11-01T08:00:00Z --count 2000 > triggers.ndjson")]
 pub struct Args {
     /// Lines per second; as fast as they are read when absent.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

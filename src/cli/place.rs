@@ -1,6 +1,12 @@
 //! Where the topics are: on a cluster, or in the data folder of an embedded node.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, stdin},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, ensure};
 
 use crate::{broker, output::Hint};
 
@@ -79,7 +85,7 @@ impl Open {
 #[cfg(feature = "embedded")]
 async fn open_folder(data_dir: &Path) -> anyhow::Result<Open> {
     let node_dir = data_dir.join("node");
-    anyhow::ensure!(node_dir.is_dir(), "{} is no data folder of eddy dev", data_dir.display());
+    ensure!(node_dir.is_dir(), "{} is no data folder of eddy dev", data_dir.display());
     let node = eddy_embedded::Node::start(eddy_embedded::Config::new(node_dir)).await;
     let node = node.hint("while `eddy dev` runs on it, name its node with --cluster")?;
     let cluster = connect(&node.address().to_string()).await?;
@@ -123,16 +129,39 @@ impl Input {
     /// Opens it, buffered.
     ///
     /// # Errors
-    /// When the file cannot be opened; the error names it.
-    pub fn open(&self) -> anyhow::Result<Box<dyn std::io::BufRead + Send>> {
-        use anyhow::Context as _;
-        Ok(match self {
-            Self::Stdin => Box::new(std::io::BufReader::new(std::io::stdin())),
-            Self::File(path) => {
-                let file = std::fs::File::open(path).with_context(|| format!("cannot read {self}"))?;
-                anyhow::ensure!(!file.metadata()?.is_dir(), "cannot read {self}: it is a folder");
-                Box::new(std::io::BufReader::new(file))
-            }
-        })
+    /// When the file cannot be read; the error names it.
+    pub fn open(&self) -> anyhow::Result<Box<dyn BufRead + Send>> {
+        let path = match self {
+            Self::Stdin => return Ok(Box::new(BufReader::new(stdin()))),
+            Self::File(path) => path,
+        };
+        let cannot = || format!("cannot read {self}");
+        let file = File::open(path).with_context(cannot)?;
+        ensure!(!file.metadata().with_context(cannot)?.is_dir(), "cannot read {self}: it is a folder");
+        Ok(Box::new(BufReader::new(file)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why_not(path: &str) -> String {
+        format!("{:#}", path.parse::<Input>().unwrap().open().err().unwrap())
+    }
+
+    #[test]
+    fn an_input_that_cannot_be_read_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().to_str().unwrap();
+
+        assert!(why_not("/no/such/file").starts_with("cannot read /no/such/file: No such file"));
+        assert_eq!(why_not(folder), format!("cannot read {folder}: it is a folder"));
+    }
+
+    #[test]
+    fn a_dash_is_standard_input() {
+        assert_eq!("-".parse(), Ok(Input::Stdin));
+        assert_eq!("./-".parse(), Ok(Input::File("./-".into())));
     }
 }

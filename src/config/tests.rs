@@ -65,18 +65,24 @@ impl<'de> Deserialize<'de> for Delay {
     }
 }
 
-/// A run with this file, these variables and these flags.
+/// A run with this file, these variables and these flags: the definition, or what is said about the mistakes.
 fn run(file: &str, variables: &[(&str, &str)], flags: &[&str]) -> Result<Definition, Vec<String>> {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("eddy.toml");
-    std::fs::write(&path, file).unwrap();
+    let (folder, path) = folder_with("eddy.toml", file);
     let overrides = Overrides {
-        file: Some(path.clone()),
+        file: Some(path),
         variables: variables.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
     };
-    let shorten = |mistake: &Mistake| mistake.to_string().replace(path.to_str().unwrap(), "eddy.toml");
-    load(DEFAULT, &overrides).map_err(|mistakes| mistakes.0.iter().map(shorten).collect())
+    let before_the_name = format!("{}/", folder.path().display());
+    load(DEFAULT, &overrides)
+        .map_err(|mistakes| mistakes.0.iter().map(|m| m.to_string().replace(&before_the_name, "")).collect())
+}
+
+fn folder_with(name: &str, text: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    (folder, path)
 }
 
 fn delays(texts_ms: &[u64]) -> Vec<Delay> {
@@ -188,10 +194,7 @@ fn an_unknown_key_is_answered_with_the_nearest_name_and_the_layer() {
         run("", &[("EDDY_RETRY__CIELING", "3")], &[]).unwrap_err(),
         ["`retry.cieling` in EDDY_RETRY__CIELING is not a key; did you mean `retry.ceiling`?"]
     );
-    assert_eq!(
-        run("", &[], &["sinks.url=x"]).unwrap_err(),
-        ["`sinks` in --set is not a key; did you mean `sink`?"]
-    );
+    assert_eq!(run("", &[], &["sinks.url=x"]).unwrap_err(), ["`sinks` in --set is not a key; did you mean `sink`?"]);
 }
 
 #[test]

@@ -82,10 +82,8 @@ impl Fleet {
     /// Enough devices for `rate` events in a second of event time.
     pub(super) fn new(start_ns: i64, rate: u32, random: &mut Random) -> Self {
         let count = (rate as usize).saturating_mul(DEVICES_PER_RATE).clamp(500, 200_000);
-        let mut device = || Device {
-            inside: random.percent(40).then(|| (random.index(FENCES.len()), true)),
-            acted_s: i64::MIN,
-        };
+        let mut device =
+            || Device { inside: random.percent(40).then(|| (random.index(FENCES.len()), true)), acted_s: i64::MIN };
         let devices = (0..count).map(|_| device()).collect();
         Self { devices, clock_ns: start_ns, step_ns: (NS_PER_S / i64::from(rate.max(1))).max(2) }
     }
@@ -201,7 +199,10 @@ fn more(random: &mut Random) -> String {
         push(&mut more, format_args!(r#","accuracy_m":{whole}.{tenth},"speed_kmh":{}"#, random.below(95)));
     }
     if random.percent(70) {
-        push(&mut more, format_args!(r#","battery":{{"percent":{},"charging":{}}}"#, random.below(101), random.percent(20)));
+        push(
+            &mut more,
+            format_args!(r#","battery":{{"percent":{},"charging":{}}}"#, random.below(101), random.percent(20)),
+        );
     }
     more
 }
