@@ -46,7 +46,8 @@ async fn open(
     client: &Fluvio,
     config: &ConsumerConfigExtBuilder,
 ) -> impl Stream<Item = Result<ConsumerRecord, ErrorCode>> + Unpin + use<> {
-    soon("opening a stream", client.consumer_with_config(config.build().unwrap())).await.unwrap()
+    // Boxed, for this future of the client's is 16 KiB large.
+    soon("opening a stream", Box::pin(client.consumer_with_config(config.build().unwrap()))).await.unwrap()
 }
 
 async fn next(stream: &mut (impl Stream<Item = Result<ConsumerRecord, ErrorCode>> + Unpin)) -> ConsumerRecord {
