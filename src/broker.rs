@@ -30,7 +30,7 @@ use eddy_topology::engine::Input;
 pub use connection::{Cluster, Offsets, Target};
 pub use error::Error;
 pub use reader::{Read, Reader};
-pub use writer::{WriteError, Writer};
+pub use writer::{Entry, WriteError, Writer};
 
 /// A record as the log has it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -79,6 +79,19 @@ pub enum Change {
     ModuleUploaded { name: String, sha256: String, replaced: Option<String> },
 }
 
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::TopicCreated { name, partitions } => write!(f, "created topic {name} with {partitions} partitions"),
+            Self::TopicGrown { name, from, to } => write!(f, "grew topic {name} from {from} to {to} partitions"),
+            Self::ModuleUploaded { name, sha256, replaced: None } => write!(f, "uploaded module {name} {sha256}"),
+            Self::ModuleUploaded { name, sha256, replaced: Some(old) } => {
+                write!(f, "replaced module {name} {old} by {sha256}")
+            }
+        }
+    }
+}
+
 /// A topic as the cluster has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topic {

@@ -18,15 +18,40 @@ pub struct Ticket(pub u64);
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Ask the guard for the right to send; answered by [`Answer::Claim`].
-    Claim { ticket: Ticket, effect: GuardedEffect },
+    Claim {
+        /// Comes back with the answer.
+        ticket: Ticket,
+        /// What would be sent.
+        effect: GuardedEffect,
+    },
     /// Send; answered by [`Answer::Outcome`].
-    Deliver { ticket: Ticket, delivery: Delivery },
+    Deliver {
+        /// Comes back with the answer.
+        ticket: Ticket,
+        /// What to send.
+        delivery: Delivery,
+    },
     /// Record that the effect has happened; answered by [`Answer::Marked`] once that is on disk.
-    Mark { ticket: Ticket, effect: GuardedEffect, horizon: Horizon },
+    Mark {
+        /// Comes back with the answer.
+        ticket: Ticket,
+        /// What has happened.
+        effect: GuardedEffect,
+        /// For how long it is to be remembered.
+        horizon: Horizon,
+    },
     /// Give a claim back, unused. Not answered.
-    Release { effect: GuardedEffect },
+    Release {
+        /// What was not sent.
+        effect: GuardedEffect,
+    },
     /// Append to a topic; answered by [`Answer::Written`].
-    Write { ticket: Ticket, write: Write },
+    Write {
+        /// Comes back with the answer.
+        ticket: Ticket,
+        /// What to append.
+        write: Write,
+    },
     /// A decision worth counting. Not answered.
     Note(Note),
 }
@@ -34,7 +59,9 @@ pub enum Effect {
 /// The answer to an effect.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
+    /// What the guard says.
     Claim(Claim),
+    /// What the sink saw.
     Outcome(Outcome),
     /// `false`: the guard could not store it.
     Marked(bool),
@@ -62,7 +89,9 @@ pub enum Claim {
 pub struct GuardedEffect {
     /// The source topic's name.
     pub source: Arc<str>,
+    /// The sink's name.
     pub sink: Arc<str>,
+    /// What makes two deliveries one effect.
     pub idempotency_key: Arc<str>,
     /// The first 16 bytes of the payload's SHA-256.
     pub payload_hash: [u8; 16],
@@ -80,59 +109,84 @@ pub enum Horizon {
 /// One record on its way to a sink.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
+    /// Where it came from.
     pub id: RecordId,
+    /// The record's key; null is not empty.
     pub key: Option<Bytes>,
     /// The original bytes.
     pub payload: Bytes,
+    /// Sent on every attempt.
     pub idempotency_key: Arc<str>,
+    /// The trigger's own, if it carries one.
     pub traceparent: Option<Arc<str>>,
     /// 1 for the first try.
     pub attempt: u32,
+    /// Whether a replay sends it.
     pub replayed: bool,
 }
 
 /// One record to append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
+    /// Where to.
     pub topic: TopicName,
+    /// The record's own partition.
     pub partition: u32,
+    /// The record's own key; null is not empty.
     pub key: Option<Bytes>,
+    /// An encoded envelope.
     pub value: Bytes,
 }
 
 /// What was decided, for counters, logs and the audit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Note {
-    /// The downstream acknowledged; `since_ms` is the time since the engine saw the record.
+    /// The downstream acknowledged.
     Delivered {
+        /// Which record.
         id: RecordId,
+        /// 1 for the first try.
         attempt: u32,
+        /// Since the engine saw the record.
         since_ms: i64,
     },
     /// The guard knew that the effect had happened.
     Suppressed {
+        /// Which record.
         id: RecordId,
     },
     /// An attempt failed and was counted.
     Failed {
+        /// Which record.
         id: RecordId,
+        /// 1 for the first try.
         attempt: u32,
+        /// Why.
         code: Code,
     },
     /// An attempt failed for reasons of the sink; the record is held and the attempt not counted.
     Held {
+        /// Which record.
         id: RecordId,
+        /// Why.
         code: Code,
     },
-    /// The record waits on a tier until `due`.
+    /// The record waits on a tier.
     Scheduled {
+        /// Which record.
         id: RecordId,
+        /// Index of the tier.
         tier: usize,
+        /// Never earlier than this.
         due: Timestamp,
     },
+    /// The record is in the dead-letter topic.
     DeadLettered {
+        /// Which record.
         id: RecordId,
+        /// What decided.
         code: Code,
+        /// As in the envelope.
         reason: String,
     },
 }

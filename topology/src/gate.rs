@@ -1,7 +1,269 @@
-//! The gate of a sink: whether anything may be sent to it now.
+//! The gate of a sink: whether anything may be sent to it now, and whom a failed delivery costs an attempt.
 //!
-//! One gate per sink, shared by all its engines; the host keeps it behind a mutex and hands it in.
+//! One gate per sink, shared by all its engines; the host keeps it behind a mutex and hands it in. An outage must not
+//! be paid for by the records that happened to be on their way: once it is known that the *sink* is at fault, failures
+//! are not counted against records, which wait where they are.
+//!
+//! | state | sends | failures that may be the sink's | leaves it |
+//! |---|---|---|---|
+//! | flowing | everything | are counted, until [`failures_max`](BreakerDefinition::failures_max) in a row | |
+//! | suspect | one probe after `blip_delay` | of the probe are counted, of others not | when a probe is answered |
+//! | tripped | one probe at a time, ever more seldom | are not counted | when a probe is answered |
+//! | suspended | nothing | are not counted | when an operator resumes it |
+//!
+//! A refused or reset connection makes a flowing sink *suspect*; many failures in a row, or a single one that no record
+//! can help (credentials, certificate, redirect), *trip* it; 410 *suspends* it. An answer that blames the record proves
+//! that the sink works. So one record that always fails among healthy ones never trips anything, because their
+//! successes break the row, while an outage trips after a handful. Where nothing succeeds at all, the two look alike; then
+//! the records wait, because waiting loses nothing.
+//!
+//! The gate does not decide what becomes of a counted record (`classify` and [`schedule`](crate::schedule) do), and it
+//! does not slow down: a downstream that is merely slow becomes lag in the log.
+
+use crate::{
+    definition::{BreakerDefinition, SinkDefinition},
+    outcome::{Blame, Refusal},
+    time::{Span, Timestamp},
+};
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub struct Gate;
+pub struct Gate {
+    state: State,
+    /// Failures since the last answer that proved the sink to work.
+    failures_in_row: u32,
+    epoch: u64,
+    limits: BreakerDefinition,
+    /// A probe without an answer for this long is taken for lost, so that an engine that went away cannot shut the gate
+    /// for ever.
+    probe_answer_max: Span,
+}
+
+/// What the gate lets through, for logs, metrics and the progress line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Everything.
+    Flowing,
+    /// A probe, soon.
+    Suspect,
+    /// A probe now and then.
+    Tripped,
+    /// Nothing.
+    Suspended,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Flowing,
+    Suspect(Probe),
+    Tripped { probe: Probe, interval: Span },
+    Suspended,
+}
+
+/// Whose turn it is to find out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Probe {
+    /// The first who asks at or after this time.
+    At(Timestamp),
+    /// Somebody's, since this time.
+    OutSince(Timestamp),
+}
+
+/// The permission to send one record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pass {
+    /// One of many.
+    Free,
+    /// The one that finds out; its outcome must be reported, or the pass given back.
+    Probe,
+}
+
+/// What a failed delivery costs its record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ruling {
+    /// An attempt; the record leaves for the failures topic.
+    Counted,
+    /// An attempt; the record goes again in place.
+    AgainInPlace,
+    /// Nothing; the record waits for the gate.
+    Held,
+}
+
+/// A failed delivery, as far as the gate must know it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FailedTry<'a> {
+    pub(crate) pass: Pass,
+    pub(crate) refusal: &'a Refusal,
+    /// Nothing was counted against the record yet.
+    pub(crate) first: bool,
+    /// What the downstream asked for is longer than any tier.
+    pub(crate) beyond_tiers: bool,
+}
+
+impl Gate {
+    /// The gate of a sink that is taken to work.
+    pub fn new(sink: &SinkDefinition) -> Self {
+        Self {
+            state: State::Flowing,
+            failures_in_row: 0,
+            epoch: 0,
+            limits: sink.breaker.clone(),
+            probe_answer_max: Span::from_ms(2 * sink.timeout.as_ms().unsigned_abs() + 1000),
+        }
+    }
+
+    /// Changes whenever waiting engines should look again.
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// When waiting engines should look again although nothing was reported; `None` when only a report can change
+    /// anything.
+    pub fn wake_at(&self) -> Option<Timestamp> {
+        match self.state {
+            State::Flowing | State::Suspended => None,
+            State::Suspect(probe) | State::Tripped { probe, .. } => Some(self.probe_free_at(probe)),
+        }
+    }
+
+    /// What is let through now.
+    pub const fn status(&self) -> Status {
+        match self.state {
+            State::Flowing => Status::Flowing,
+            State::Suspect(_) => Status::Suspect,
+            State::Tripped { .. } => Status::Tripped,
+            State::Suspended => Status::Suspended,
+        }
+    }
+
+    /// Lets everything through again: an operator's word, the only way out of a suspension.
+    pub fn resume(&mut self) {
+        self.flow();
+    }
+
+    pub(crate) const fn is_flowing(&self) -> bool {
+        matches!(self.state, State::Flowing)
+    }
+
+    /// Asks to send one record, leaving others `patience` to take the probe first.
+    pub(crate) fn admit(&mut self, patience: Span, now: Timestamp) -> Option<Pass> {
+        match self.state {
+            State::Flowing => Some(Pass::Free),
+            State::Suspended => None,
+            State::Suspect(probe) | State::Tripped { probe, .. } if now < self.probe_free_at(probe).plus(patience) => {
+                None
+            }
+            State::Suspect(_) => {
+                self.state = State::Suspect(Probe::OutSince(now));
+                Some(Pass::Probe)
+            }
+            State::Tripped { interval, .. } => {
+                self.state = State::Tripped { probe: Probe::OutSince(now), interval };
+                Some(Pass::Probe)
+            }
+        }
+    }
+
+    /// Takes a pass back that was not used; a probe's turn goes to the next who asks.
+    pub(crate) fn give_back(&mut self, pass: Pass, now: Timestamp) {
+        if pass == Pass::Free {
+            return;
+        }
+        match self.state {
+            State::Flowing | State::Suspended => {}
+            State::Suspect(_) => self.enter(State::Suspect(Probe::At(now))),
+            State::Tripped { interval, .. } => self.enter(State::Tripped { probe: Probe::At(now), interval }),
+        }
+    }
+
+    /// The downstream acknowledged.
+    pub(crate) fn succeeded(&mut self, pass: Pass) {
+        match (self.state, pass) {
+            (State::Flowing, _) => self.failures_in_row = 0,
+            (State::Suspect(_) | State::Tripped { .. }, Pass::Probe) => self.flow(),
+            // Sent before the sink was in doubt: proves nothing about now.
+            (State::Suspect(_) | State::Tripped { .. }, Pass::Free) | (State::Suspended, _) => {}
+        }
+    }
+
+    /// The downstream did not acknowledge; says what that costs the record.
+    pub(crate) fn failed(&mut self, failed: FailedTry<'_>, now: Timestamp) -> Ruling {
+        match Blame::of(failed.refusal.code) {
+            Blame::Record => {
+                self.succeeded(failed.pass);
+                Ruling::Counted
+            }
+            Blame::Stop => {
+                self.enter(State::Suspended);
+                Ruling::Held
+            }
+            Blame::Sink => {
+                self.trip(failed.pass, now);
+                Ruling::Held
+            }
+            Blame::Perhaps | Blame::Blip if failed.beyond_tiers => {
+                let wait = Span::from_ms(failed.refusal.retry_after_ms.unwrap_or_default());
+                if self.state != State::Suspended {
+                    self.enter(State::Tripped {
+                        probe: Probe::At(now.plus(wait)),
+                        interval: self.limits.probe_interval,
+                    });
+                }
+                Ruling::Held
+            }
+            Blame::Perhaps | Blame::Blip => self.doubt(failed, now),
+        }
+    }
+
+    /// A failure that may be the record's or the sink's.
+    fn doubt(&mut self, failed: FailedTry<'_>, now: Timestamp) -> Ruling {
+        match (self.state, failed.pass) {
+            (State::Suspended, _) | (State::Suspect(_) | State::Tripped { .. }, Pass::Free) => return Ruling::Held,
+            (State::Tripped { .. }, Pass::Probe) => {
+                self.trip(Pass::Probe, now);
+                return Ruling::Held;
+            }
+            (State::Flowing, _) | (State::Suspect(_), Pass::Probe) => {}
+        }
+        self.failures_in_row += 1;
+        if self.failures_in_row >= self.limits.failures_max {
+            self.trip(failed.pass, now);
+            return Ruling::Held;
+        }
+        let is_blip = Blame::of(failed.refusal.code) == Blame::Blip;
+        if is_blip || !self.is_flowing() {
+            self.enter(State::Suspect(Probe::At(now.plus(self.limits.blip_delay))));
+        }
+        if is_blip && failed.first { Ruling::AgainInPlace } else { Ruling::Counted }
+    }
+
+    /// Stops all sending; a failed probe makes the next one wait longer.
+    fn trip(&mut self, pass: Pass, now: Timestamp) {
+        let interval = match (self.state, pass) {
+            (State::Suspended, _) | (State::Tripped { .. }, Pass::Free) => return,
+            (State::Tripped { interval, .. }, Pass::Probe) => {
+                let doubled = Span::from_ms(2 * interval.as_ms().unsigned_abs());
+                doubled.min(self.limits.probe_interval_max)
+            }
+            (State::Flowing | State::Suspect(_), _) => self.limits.probe_interval,
+        };
+        self.enter(State::Tripped { probe: Probe::At(now.plus(interval)), interval });
+    }
+
+    fn flow(&mut self) {
+        self.failures_in_row = 0;
+        self.enter(State::Flowing);
+    }
+
+    fn enter(&mut self, state: State) {
+        self.state = state;
+        self.epoch += 1;
+    }
+
+    fn probe_free_at(&self, probe: Probe) -> Timestamp {
+        match probe {
+            Probe::At(at) => at,
+            Probe::OutSince(since) => since.plus(self.probe_answer_max),
+        }
+    }
+}

@@ -1,4 +1,7 @@
-//! What a sink saw of one delivery. The sink maps an answer to an outcome; what follows from it is decided here.
+//! What a sink saw of one delivery, and whom that blames.
+//!
+//! The sink maps an answer to an [`Outcome`]; what follows from it is decided here and in [`gate`](crate::gate). Whether
+//! a failure that is counted against a record can ever heal is not decided here: `classify` says that.
 
 use eddy_contract::{Code, SideEffect};
 
@@ -14,6 +17,7 @@ pub enum Outcome {
 /// Why a delivery failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
+    /// One word for it.
     pub code: Code,
     /// HTTP status, where there was one.
     pub status: Option<u16>,
@@ -21,7 +25,60 @@ pub struct Refusal {
     pub retry_after_ms: Option<u64>,
     /// The answer's body or the error's text; cut before it is written.
     pub message: String,
+    /// Whether the effect may have happened all the same.
     pub effect: SideEffect,
     /// Where a redirect pointed.
     pub location: Option<String>,
+}
+
+/// Whom a failure blames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blame {
+    /// The record: the sink works, and said no to this one.
+    Record,
+    /// Perhaps the record, perhaps the whole downstream: many in a row decide.
+    Perhaps,
+    /// The connection broke before an answer: like `Perhaps`, and worth trying again at once.
+    Blip,
+    /// The sink's credentials, certificate or address: no record can help it.
+    Sink,
+    /// The downstream asks to stop.
+    Stop,
+}
+
+impl Blame {
+    pub(crate) const fn of(code: Code) -> Self {
+        match code {
+            Code::Refused | Code::Reset => Self::Blip,
+            Code::Throttled | Code::TryAgain | Code::Unavailable | Code::Timeout | Code::Dns | Code::InvalidAnswer => {
+                Self::Perhaps
+            }
+            Code::Unauthorized | Code::Redirect | Code::Tls | Code::BlockedTarget => Self::Sink,
+            Code::Gone => Self::Stop,
+            Code::Rejected | Code::RejectedOther | Code::KeyConflict => Self::Record,
+            // No sink says any of these; should one do, only the record suffers.
+            Code::Ok
+            | Code::EmptyPayload
+            | Code::NotUtf8
+            | Code::InvalidJson
+            | Code::NotAnObject
+            | Code::TooDeep
+            | Code::DuplicateKey
+            | Code::TooLarge
+            | Code::MissingField
+            | Code::WrongType
+            | Code::InvalidField
+            | Code::UnknownTransition
+            | Code::LatitudeOutOfRange
+            | Code::LongitudeOutOfRange
+            | Code::AxesSwapped
+            | Code::ImplausibleTime
+            | Code::InvalidIdempotencyKey
+            | Code::UnknownFence
+            | Code::UnknownSchemaVersion
+            | Code::EnvelopeInvalid
+            | Code::Module
+            | Code::Internal => Self::Record,
+        }
+    }
 }

@@ -36,7 +36,7 @@ pub enum Error {
     #[error("data directory {} is in use by another node", .0.display())]
     InUse(PathBuf),
     /// The file cannot be opened, or is not a store.
-    #[error("open {}: {source}", path.display())]
+    #[error("open {}", path.display())]
     Open {
         /// The store's file.
         path: PathBuf,
@@ -44,8 +44,8 @@ pub enum Error {
         source: Arc<redb::Error>,
     },
     /// A commit failed; nothing of it is stored.
-    #[error("write {FILE_NAME}: {0}")]
-    Write(Arc<redb::Error>),
+    #[error("write {FILE_NAME}")]
+    Write(#[source] Arc<redb::Error>),
     /// The node is stopping.
     #[error("the node is stopping")]
     Closed,

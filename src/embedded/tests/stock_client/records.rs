@@ -230,7 +230,7 @@ async fn deleting_a_topic_ends_its_streams_and_a_new_one_of_that_name_is_empty()
     let admin = client.admin().await;
     soon("deleting", admin.delete::<fluvio::metadata::topic::TopicSpec>("triggers")).await.unwrap();
 
-    assert_eq!(soon("the end", stream.next()).await.unwrap().unwrap_err(), ErrorCode::TopicDeleted);
+    assert_eq!(soon("the end", stream.next()).await.unwrap().err(), Some(ErrorCode::TopicDeleted));
     let client = topic(&cluster, "triggers").await;
     produce(&client, "triggers", Compression::None, numbered(7..8)).await;
     let mut stream = open(&client, &from("triggers", Offset::beginning())).await;

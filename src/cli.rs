@@ -1,0 +1,180 @@
+//! The command line: what can be asked for, and which function answers.
+//!
+//! A file of `cli/` holds the arguments of one command and the few lines that turn them into a call and its result
+//! into output. Exit codes: 0 done, 1 failed, 2 the command line itself is wrong.
+
+pub mod apply;
+pub mod check;
+pub mod describe;
+pub mod dev;
+pub mod dlq;
+pub mod generate;
+pub mod place;
+pub mod produce;
+pub mod run;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::Context;
+use clap::{Parser, Subcommand};
+use eddy_topology::{
+    builder,
+    definition::{self, Definition},
+    topology::Topology,
+};
+
+use crate::{
+    broker,
+    config::{self, Overrides},
+    host,
+    output::{Hint, Printer, Verbosity},
+    sinks,
+};
+
+/// What to do about a mistake in a definition.
+const HINT: &str = "`eddy check` looks at a definition alone; topology/geofence.toml documents every key";
+
+/// A Kafka-Streams-style topology on Fluvio: geofence triggers judged in the broker, delivered, retried on tiers,
+/// dead-lettered.
+#[derive(Debug, Parser)]
+#[command(name = "eddy", version, max_term_width = 100, propagate_version = true)]
+pub struct Cli {
+    /// Says nothing but data and the error that ends the program.
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Says more.
+    #[arg(long, short, global = true)]
+    verbose: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What can be asked for.
+#[derive(Debug, Subcommand)]
+enum Command {
+    #[cfg(feature = "embedded")]
+    Dev(dev::Args),
+    Apply(apply::Args),
+    Run(run::Args),
+    Describe(describe::Args),
+    Check(check::Args),
+    Produce(produce::Args),
+    Generate(generate::Args),
+    Dlq(dlq::Args),
+}
+
+impl Cli {
+    /// How much to talk.
+    pub fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
+        }
+    }
+
+    /// Does what was asked for.
+    ///
+    /// # Errors
+    /// When it could not be done.
+    pub fn run(self, printer: Printer) -> anyhow::Result<ExitCode> {
+        self.command.run(printer).map_err(with_hint)
+    }
+}
+
+impl Command {
+    fn run(self, printer: Printer) -> anyhow::Result<ExitCode> {
+        match self {
+            #[cfg(feature = "embedded")]
+            Command::Dev(args) => block_on(dev::run(args, printer)),
+            Command::Apply(args) => block_on(apply::run(&args, printer)),
+            Command::Run(args) => block_on(run::run(&args, printer)),
+            Command::Describe(args) => describe::run(&args, printer),
+            Command::Check(args) => check::run(&args, printer),
+            Command::Produce(args) => block_on(produce::run(&args, printer)),
+            Command::Generate(args) => generate::run(&args, printer),
+            Command::Dlq(args) => block_on(dlq::run(args, printer)),
+        }
+    }
+}
+
+/// The definition and what changes it, for every command that needs one.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Definition")]
+pub struct DefinitionArgs {
+    /// A file that says what differs from the default definition.
+    #[arg(long, value_name = "FILE", env = "EDDY_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Sets one key of the definition, over file and environment. May be given again.
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+}
+
+impl DefinitionArgs {
+    /// The definition of this run.
+    ///
+    /// # Errors
+    /// Every mistake in file, environment and flags.
+    pub fn load(&self) -> anyhow::Result<Definition> {
+        let overrides = Overrides::from_process(self.config.clone(), self.set.clone());
+        config::load(definition::DEFAULT, &overrides).hint(HINT)
+    }
+
+    /// The topology that the definition amounts to.
+    ///
+    /// # Errors
+    /// As [`DefinitionArgs::load`], then every value that makes no sense.
+    pub fn topology(&self) -> anyhow::Result<Topology> {
+        let topology = Topology::try_new(&self.load()?);
+        topology.map_err(|builder::Errors(errors)| config::Mistakes(errors)).hint(HINT)
+    }
+}
+
+/// Runs a command that needs the network, on as many threads as there are cores.
+fn block_on<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?.block_on(command)
+}
+
+/// Adds what the error itself knows about a cure.
+fn with_hint(error: anyhow::Error) -> anyhow::Error {
+    let known = error.chain().find_map(|cause| {
+        let broker = cause.downcast_ref::<broker::Error>().map(broker::Error::hint);
+        let host = || cause.downcast_ref::<host::Error>().map(host::Error::hint);
+        let sink = || cause.downcast_ref::<sinks::OpenError>().map(sinks::OpenError::hint);
+        broker.or_else(host).or_else(sink).flatten()
+    });
+    match known {
+        Some(hint) => Err::<(), _>(error).hint(hint).expect_err("it was an error"),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// The paths of commands without an example in their help.
+    fn without_example(path: &str, command: &clap::Command) -> Vec<String> {
+        if command.has_subcommands() {
+            let below = command.get_subcommands();
+            return below.flat_map(|sub| without_example(&format!("{path} {}", sub.get_name()), sub)).collect();
+        }
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        if help.contains(&format!("\n  {path} ")) || help.ends_with(&format!("\n  {path}")) {
+            Vec::new()
+        } else {
+            vec![path.to_owned()]
+        }
+    }
+
+    #[test]
+    fn every_command_is_well_formed_and_has_an_example() {
+        let eddy = Cli::command();
+
+        eddy.clone().debug_assert();
+
+        assert_eq!(without_example("eddy", &eddy), [""; 0]);
+    }
+}

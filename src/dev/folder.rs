@@ -1,0 +1,58 @@
+//! The data folder of `eddy dev`: where node, guard and the feeding progress live.
+//!
+//! A folder that was given is kept, so that a killed run can go on; otherwise it is a temporary one and goes with the
+//! process.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use tempfile::TempDir;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// Removes the folder when it is dropped.
+    _temporary: Option<TempDir>,
+}
+
+impl Folder {
+    /// Takes or makes the folder.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn open(given: Option<&Path>) -> io::Result<Self> {
+        match given {
+            Some(path) => {
+                std::fs::create_dir_all(path)?;
+                Ok(Self { path: path.to_owned(), _temporary: None })
+            }
+            None => {
+                let temporary = tempfile::Builder::new().prefix("eddy-").tempdir()?;
+                Ok(Self { path: temporary.path().to_owned(), _temporary: Some(temporary) })
+            }
+        }
+    }
+
+    /// The embedded node's.
+    pub fn node(&self) -> PathBuf {
+        self.path.join("node")
+    }
+
+    /// The guard's.
+    pub fn guard(&self) -> PathBuf {
+        self.path.join("guard")
+    }
+
+    /// Where feeding began; see [`feeder`](crate::feeder).
+    pub fn feeding(&self) -> PathBuf {
+        self.path.join("feeding.json")
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}

@@ -1,0 +1,47 @@
+//! A sink and its gate, shared by all partitions' tasks.
+
+use std::sync::Arc;
+
+use eddy_topology::gate::{Gate, Status};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::sinks::Sink;
+
+/// See the module's documentation. The lock is held for calls into the engine only, never across an `await`.
+pub struct SinkHandle {
+    sink: Arc<dyn Sink>,
+    gate: Mutex<Gate>,
+    epoch: watch::Sender<u64>,
+}
+
+impl SinkHandle {
+    pub(super) fn new(sink: Arc<dyn Sink>, gate: Gate) -> Self {
+        let epoch = watch::Sender::new(gate.epoch());
+        Self { sink, gate: Mutex::new(gate), epoch }
+    }
+
+    pub(super) fn sink(&self) -> Arc<dyn Sink> {
+        Arc::clone(&self.sink)
+    }
+
+    /// Lets `act` look through the gate, and wakes the other tasks when that changed it.
+    pub(super) fn with_gate<T>(&self, act: impl FnOnce(&mut Gate) -> T) -> T {
+        let mut gate = self.gate.lock();
+        let result = act(&mut gate);
+        let epoch = gate.epoch();
+        drop(gate);
+        self.epoch.send_if_modified(|known| std::mem::replace(known, epoch) != epoch);
+        result
+    }
+
+    /// Changes whenever waiting engines should look again.
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.epoch.subscribe()
+    }
+
+    /// What the gate lets through now.
+    pub fn status(&self) -> Status {
+        self.gate.lock().status()
+    }
+}

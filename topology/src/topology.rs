@@ -1,0 +1,139 @@
+//! The topology: a definition whose values make sense together, with every name derived. Immutable.
+
+use std::sync::Arc;
+
+use eddy_contract::{Header, idempotency};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    builder,
+    definition::{
+        Definition, GuardDefinition, LimitsDefinition, ModulesDefinition, RetryDefinition, SinkDefinition, SinkKind,
+    },
+    effect::GuardedEffect,
+    gate::Gate,
+    names::Names,
+    schedule::Schedule,
+    time::Span,
+};
+
+/// See the module's documentation. Made by [`builder`](crate::builder) only, so that none exists with a mistake in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Topology {
+    pub(crate) names: Names,
+    pub(crate) partitions: u32,
+    pub(crate) source_retention: Span,
+    pub(crate) idempotency_bucket: Span,
+    pub(crate) modules: ModulesDefinition,
+    pub(crate) sink: SinkDefinition,
+    pub(crate) sink_kind: SinkKind,
+    pub(crate) sink_name: Arc<str>,
+    pub(crate) schedule: Schedule,
+    pub(crate) retry: RetryDefinition,
+    pub(crate) guard: GuardDefinition,
+    pub(crate) dlq_retention: Span,
+    pub(crate) parked_retention: Span,
+    pub(crate) limits: LimitsDefinition,
+}
+
+impl Topology {
+    /// The topology of a definition.
+    ///
+    /// # Errors
+    /// Every mistake of the definition, all at once.
+    pub fn try_new(definition: &Definition) -> Result<Self, builder::Errors> {
+        builder::geofence(definition)
+    }
+
+    /// Every name.
+    pub const fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Partitions of every data topic.
+    pub const fn partitions(&self) -> u32 {
+        self.partitions
+    }
+
+    /// How long the source and the failures topic keep records.
+    pub const fn source_retention(&self) -> Span {
+        self.source_retention
+    }
+
+    /// How long a tier's topic keeps records.
+    pub const fn tier_retention(&self) -> Span {
+        self.retry.retention
+    }
+
+    /// How long dead letters are kept.
+    pub const fn dlq_retention(&self) -> Span {
+        self.dlq_retention
+    }
+
+    /// How long parked records are kept.
+    pub const fn parked_retention(&self) -> Span {
+        self.parked_retention
+    }
+
+    /// The sink as the definition says it.
+    pub const fn sink(&self) -> &SinkDefinition {
+        &self.sink
+    }
+
+    /// What the sink does with a record.
+    pub const fn sink_kind(&self) -> SinkKind {
+        self.sink_kind
+    }
+
+    /// The modules' parameters.
+    pub const fn modules(&self) -> &ModulesDefinition {
+        &self.modules
+    }
+
+    /// The retry schedule.
+    pub const fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// How long keys are remembered.
+    pub const fn guard(&self) -> &GuardDefinition {
+        &self.guard
+    }
+
+    /// What bounds memory.
+    pub const fn limits(&self) -> &LimitsDefinition {
+        &self.limits
+    }
+
+    /// The effect that delivering a trigger has, as the guard knows it. The key is the trigger's own, or derived.
+    pub fn effect_of(&self, header: &Header<'_>, payload: &[u8]) -> GuardedEffect {
+        let bucket_ns = self.idempotency_bucket.as_ms() * 1_000_000;
+        let Header { idempotency_key: own, device, fence, transition, event_time_ns, .. } = *header;
+        let key = match own {
+            "" => idempotency::derive(device, fence, transition, event_time_ns, bucket_ns).into(),
+            own => own.into(),
+        };
+        self.guarded(key, payload)
+    }
+
+    /// The effect with this key and payload.
+    pub fn guarded(&self, idempotency_key: Arc<str>, payload: &[u8]) -> GuardedEffect {
+        let digest: [u8; 32] = Sha256::digest(payload).into();
+        GuardedEffect {
+            source: self.names.source.to_shared(),
+            sink: self.sink_name.clone(),
+            idempotency_key,
+            payload_hash: *digest.first_chunk().expect("32 bytes begin with 16"),
+        }
+    }
+
+    /// Over how long records that are due together on a tier of this delay are spread.
+    pub(crate) fn spread_of(&self, delay: Span) -> Span {
+        Span::from_ms(delay.as_ms().unsigned_abs() * u64::from(self.retry.spread_percent) / 100)
+    }
+
+    /// The gate of this topology's sink; one for all its engines.
+    pub fn gate(&self) -> Gate {
+        Gate::new(&self.sink)
+    }
+}

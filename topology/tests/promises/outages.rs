@@ -1,0 +1,229 @@
+//! An outage costs lag, never a flood of dead letters; one bad trigger among healthy ones is no outage.
+
+use eddy_contract::Code;
+use eddy_topology::{
+    Road, Span,
+    gate::Status,
+    testing::{Answer, TestDriver},
+};
+
+fn devices(driver: &mut TestDriver, count: usize) {
+    for number in 0..count {
+        driver.trigger(&format!("device-{number}"));
+    }
+}
+
+/// C34: the breaker opens before an outage is dead-lettered, and everything is delivered when it is over.
+#[test]
+fn ten_minutes_of_503_dead_letter_nothing_and_everything_is_delivered_afterwards() {
+    let mut driver = TestDriver::default();
+    driver.downstream().down(Answer::Status(503));
+
+    devices(&mut driver, 500);
+    driver.advance("10m");
+    assert_eq!(driver.gate().status(), Status::Tripped);
+    let on_tiers: usize = (0..3).map(|tier| driver.on_tier(tier).len()).sum();
+    assert!(on_tiers <= 10, "{on_tiers} records left for a tier");
+    driver.downstream().up();
+    driver.advance("10m");
+
+    let delivered = driver.received().iter().filter(|sent| sent.had_effect()).count();
+    assert_eq!(delivered, 500);
+    assert!(driver.dead_letters().is_empty());
+    assert!(driver.is_settled());
+}
+
+#[test]
+fn probes_go_one_at_a_time_and_ever_more_seldom() {
+    let mut driver = TestDriver::default();
+    driver.downstream().down(Answer::Status(503));
+    devices(&mut driver, 50);
+    let before = driver.received().len();
+
+    driver.advance("10m");
+
+    let probes: Vec<i64> = driver.received()[before..].iter().map(|sent| sent.at.0).collect();
+    let pauses: Vec<i64> = probes.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let seconds: Vec<i64> = pauses.iter().map(|pause| pause / 1_000).collect();
+    assert_eq!(&seconds[..6], [2, 4, 8, 16, 30, 30]);
+    assert!(seconds[6..].iter().all(|pause| *pause == 30));
+}
+
+#[test]
+fn one_trigger_that_always_gets_503_among_healthy_ones_stops_nobody_and_climbs_its_tiers() {
+    let mut driver = TestDriver::default();
+    driver.downstream().fails("bad", Answer::Status(503));
+
+    let bad = driver.trigger("bad");
+    for _ in 0..400 {
+        devices(&mut driver, 5);
+        driver.advance("1s");
+        assert_eq!(driver.gate().status(), Status::Flowing);
+    }
+
+    assert_eq!(driver.dead_letter(&bad).attempts.delivery, 4);
+    assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 2_000);
+}
+
+/// C7: a blip costs at most one attempt.
+#[test]
+fn a_downstream_that_refuses_connections_for_200ms_under_load_costs_one_attempt_of_one_record() {
+    let mut driver = TestDriver::default();
+    driver.downstream().takes("1ms");
+
+    driver.downstream().down(Answer::Fails(Code::Refused));
+    devices(&mut driver, 100);
+    driver.advance("199ms");
+    driver.downstream().up();
+    driver.advance("10s");
+
+    let attempts: Vec<u32> =
+        driver.received().iter().filter(|sent| sent.had_effect()).map(|sent| sent.attempt).collect();
+    assert_eq!(attempts.len(), 100);
+    assert_eq!(attempts.iter().filter(|attempt| **attempt == 2).count(), 1);
+    assert!(attempts.iter().all(|attempt| *attempt <= 2));
+    assert!(driver.dead_letters().is_empty());
+    let failures = driver.topology().names().failures.to_string();
+    assert!(driver.topic(&failures).is_empty(), "nothing left its place");
+}
+
+#[test]
+fn an_in_place_retry_uses_up_the_first_slot() {
+    let mut driver = TestDriver::default();
+    driver.downstream().answers("device-1", [Answer::Fails(Code::Reset), Answer::Fails(Code::Reset)]);
+
+    let id = driver.trigger("device-1");
+    driver.advance("1s");
+
+    assert_eq!(driver.tries_of(&id), [0, 200]);
+    assert_eq!(driver.on_tier(1), [id]);
+}
+
+#[test]
+fn a_trigger_that_always_resets_the_connection_is_exhausted_after_four_attempts_and_stops_nobody() {
+    let mut driver = TestDriver::default();
+    driver.downstream().fails("bad", Answer::Fails(Code::Reset));
+
+    let bad = driver.trigger("bad");
+    for number in 0..400 {
+        driver.trigger(&format!("device-{number}"));
+        driver.advance("1s");
+    }
+
+    let dead = driver.dead_letter(&bad);
+    assert_eq!(dead.reason.as_deref(), Some("exhausted:reset"));
+    assert_eq!(dead.attempts.delivery, 4);
+    assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 400);
+}
+
+/// C37: 429 means slow down.
+#[test]
+fn five_minutes_of_429_dead_letter_nothing() {
+    let mut driver = TestDriver::default();
+    driver.downstream().down(Answer::Status(429));
+
+    devices(&mut driver, 100);
+    driver.advance("5m");
+    driver.downstream().up();
+    driver.advance("10m");
+
+    assert!(driver.dead_letters().is_empty());
+    assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 100);
+}
+
+/// C39: what the network does is transient; C43: a TLS failure is the sink's.
+#[test]
+fn network_failures_are_retried() {
+    let codes = [Code::Dns, Code::Refused, Code::Reset, Code::Timeout];
+
+    let delivered = codes.map(|code| {
+        let mut driver = TestDriver::default();
+        driver.downstream().answers("device-1", [Answer::Fails(code)]);
+        driver.trigger("device-1");
+        driver.advance("10s");
+        driver.received().iter().filter(|sent| sent.had_effect()).count()
+    });
+
+    assert_eq!(delivered, [1; 4]);
+}
+
+/// C41, C43: no record can help a redirect, a bad certificate, missing credentials or a blocked address, so none
+/// pays for it.
+#[test]
+fn a_fault_of_the_sink_holds_all_records_at_the_first_sign_and_counts_nothing() {
+    let faults = [Code::Unauthorized, Code::Redirect, Code::Tls, Code::BlockedTarget];
+
+    let attempts = faults.map(|fault| {
+        let mut driver = TestDriver::default();
+        driver.downstream().down(Answer::Fails(fault));
+        devices(&mut driver, 100);
+        driver.advance("10m");
+        assert!(driver.received().len() < 30, "{fault} hammers: {}", driver.received().len());
+        driver.downstream().up();
+        driver.advance("1m");
+        driver.received().iter().filter(|sent| sent.had_effect()).map(|sent| sent.attempt).max()
+    });
+
+    assert_eq!(attempts, [Some(1); 4]);
+}
+
+/// C42: 410 means stop.
+#[test]
+fn a_410_suspends_the_sink_until_an_operator_resumes_it() {
+    let mut driver = TestDriver::default();
+    driver.downstream().down(Answer::Status(410));
+
+    devices(&mut driver, 20);
+    driver.advance("1d");
+    assert_eq!(driver.received().len(), 1);
+    assert_eq!(driver.gate().status(), Status::Suspended);
+    driver.downstream().up();
+    driver.gate().resume();
+    driver.advance("1s");
+
+    assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 20);
+    assert!(driver.dead_letters().is_empty());
+}
+
+#[test]
+fn a_wait_longer_than_all_tiers_holds_the_sink_instead_of_burning_attempts() {
+    let mut driver = TestDriver::default();
+    let an_hour = Span::from_secs(3_600);
+    driver.downstream().answers("device-0", [Answer::RetryAfter(503, an_hour)]);
+
+    devices(&mut driver, 3);
+    driver.advance("59m");
+    assert_eq!(driver.received().len(), 1);
+    driver.advance("2m");
+
+    let attempts: Vec<u32> = driver.received().iter().skip(1).map(|sent| sent.attempt).collect();
+    assert_eq!(attempts, [1, 1, 1]);
+}
+
+#[test]
+fn while_the_breaker_is_open_reading_pauses_and_the_rest_stays_in_the_log() {
+    let mut driver = TestDriver::default();
+    driver.downstream().down(Answer::Status(503));
+
+    devices(&mut driver, 1_000);
+    driver.advance("1m");
+
+    let unread = 1_000 - driver.engine(Road::Intake, 0).next_offset();
+    assert!(unread > 900, "{unread}");
+}
+
+#[test]
+fn after_an_outage_a_record_that_always_fails_does_not_keep_the_breaker_open() {
+    let mut driver = TestDriver::default();
+    driver.downstream().fails("bad", Answer::Status(503));
+    driver.downstream().down(Answer::Status(503));
+    driver.trigger("bad");
+    devices(&mut driver, 20);
+    driver.advance("1m");
+
+    driver.downstream().up();
+    driver.advance("5m");
+
+    assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 20);
+    assert_eq!(driver.gate().status(), Status::Flowing);
+}
