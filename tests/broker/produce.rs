@@ -65,5 +65,10 @@ pub(crate) const TIMESTAMP_MS: i64 = 1_796_000_000_000;
 
 /// `count` values of `bytes` bytes, each beginning with its number.
 pub(crate) fn numbered(count: usize, bytes: usize) -> Vec<Bytes> {
-    (0..count).map(|number| format!("{number:<bytes$}").into()).collect()
+    let value = |number: usize| {
+        let mut value = number.to_string().into_bytes();
+        value.resize(bytes, b' ');
+        value.into()
+    };
+    (0..count).map(value).collect()
 }

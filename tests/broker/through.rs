@@ -101,7 +101,7 @@ pub(crate) fn judged_faultily(cluster: &Cluster, topic: &str, from: i64) -> Read
 pub(crate) fn judging(wasm: Bytes) -> Judging {
     let module = Module { name: "under-test".into(), wasm, build: "module".into(), params: BTreeMap::new() };
     let fallback = Fallback { judge: Arc::new(judge), build: NATIVE.into() };
-    Judging { module, fallback, stall_after: Duration::from_millis(1500) }
+    Judging { module, fallback, stall_after: Duration::from_secs(3) }
 }
 
 fn judge(record: &Record) -> Vec<u8> {
