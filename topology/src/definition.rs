@@ -206,7 +206,7 @@ impl Definition {
     /// # Errors
     /// When the table has an unknown key or a value of the wrong type.
     pub fn from_table(over: toml::Table) -> Result<Self, ParseError> {
-        let mut table: toml::Table = DEFAULT.parse().expect("the compiled-in default is TOML");
+        let mut table = default_table();
         overlay(&mut table, over);
         Ok(table.try_into()?)
     }
@@ -216,6 +216,10 @@ impl Default for Definition {
     fn default() -> Self {
         Self::from_table(toml::Table::new()).expect("the compiled-in default is a definition")
     }
+}
+
+fn default_table() -> toml::Table {
+    DEFAULT.parse().expect("the compiled-in default is TOML")
 }
 
 /// Puts the values of `over` in place of those of `table`, table by table.

@@ -253,7 +253,11 @@ impl Engine {
     /// Does what became due. Call it at the time that [`Engine::poll_timeout`] names, or at any other.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         for seat in self.stall.take_due(now) {
-            self.again(seat);
+            if self.draining && self.flight(seat).phase == Phase::Ready {
+                self.stall.recovered(seat);
+            } else {
+                self.again(seat);
+            }
         }
         while let Some((at, seat)) = self.busy.first().copied()
             && at <= now
@@ -274,9 +278,8 @@ impl Engine {
     /// When to call [`Engine::handle_timeout`] and look for effects again, unless something happens before.
     pub fn poll_timeout(&self, gate: &Gate) -> Option<Timestamp> {
         let busy = self.busy.first().map(|(at, _)| *at);
-        let gate = if self.ready.is_empty() { None } else { gate.wake_at().map(|at| at.plus(self.patience)) };
-        let due = self.waiting.front().map(|(due, _)| self.release.at(*due)).filter(|_| self.may_release());
-        [busy, gate, due, self.stall.until()].into_iter().flatten().min()
+        let start = if self.may_start() { self.start_at(gate) } else { None };
+        [busy, start, self.stall.until()].into_iter().flatten().min()
     }
 
     /// Low-watermark: the next offset to read after a restart.

@@ -150,7 +150,9 @@ impl Gate {
         match self.state {
             State::Flowing => Some(Pass::Free),
             State::Suspended => None,
-            State::Suspect(probe) | State::Tripped { probe, .. } if now < self.probe_free_at(probe).plus(patience) => None,
+            State::Suspect(probe) | State::Tripped { probe, .. } if now < self.probe_free_at(probe).plus(patience) => {
+                None
+            }
             State::Suspect(_) => {
                 self.state = State::Suspect(Probe::OutSince(now));
                 Some(Pass::Probe)
@@ -202,7 +204,10 @@ impl Gate {
             Blame::Perhaps | Blame::Blip if failed.beyond_tiers => {
                 let wait = Span::from_ms(failed.refusal.retry_after_ms.unwrap_or_default());
                 if self.state != State::Suspended {
-                    self.enter(State::Tripped { probe: Probe::At(now.plus(wait)), interval: self.limits.probe_interval });
+                    self.enter(State::Tripped {
+                        probe: Probe::At(now.plus(wait)),
+                        interval: self.limits.probe_interval,
+                    });
                 }
                 Ruling::Held
             }

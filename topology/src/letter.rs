@@ -9,12 +9,7 @@ use eddy_contract::{
     signature,
 };
 
-use crate::{
-    effect::Note,
-    names::TopicName,
-    outcome::Refusal,
-    time::Timestamp,
-};
+use crate::{effect::Note, names::TopicName, outcome::Refusal, time::Timestamp};
 
 /// Why a record is a dead letter: the part of its reason before the colon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +34,13 @@ impl End {
 }
 
 /// The envelope of a record of the source, as `validate` saw it.
-pub(crate) fn of_trigger(id: &RecordId, header: &Header<'_>, original: &[u8], module: &TopicName, build: &str) -> Envelope {
+pub(crate) fn of_trigger(
+    id: &RecordId,
+    header: &Header<'_>,
+    original: &[u8],
+    module: &TopicName,
+    build: &str,
+) -> Envelope {
     let origin = Origin {
         topic: id.topic.clone(),
         partition: id.partition,

@@ -145,6 +145,11 @@ impl Names {
         [&self.source, &self.failures].into_iter().chain(&self.tiers).chain([&self.dlq, &self.parked])
     }
 
+    /// Whether a topic is one of this topology's.
+    pub fn has_topic(&self, topic: &TopicName) -> bool {
+        self.data_topics().chain([&self.control]).any(|ours| ours == topic)
+    }
+
     /// Under which consumer id the positions of a road through `topic` are stored.
     pub fn consumer_id(&self, topic: &TopicName) -> String {
         format!("eddy-{topic}")
@@ -195,10 +200,7 @@ mod tests {
         assert_eq!(TopicName::try_new(""), Err(NameError::Empty));
         assert_eq!(TopicName::try_new("-a"), Err(NameError::DashAtEnd("-a".into())));
         assert_eq!(TopicName::try_new("a-"), Err(NameError::DashAtEnd("a-".into())));
-        assert_eq!(
-            TopicName::try_new("Geo_x"),
-            Err(NameError::BadCharacter { name: "Geo_x".into(), character: 'G' })
-        );
+        assert_eq!(TopicName::try_new("Geo_x"), Err(NameError::BadCharacter { name: "Geo_x".into(), character: 'G' }));
         assert!(TopicName::try_new(&"a".repeat(63)).is_ok());
         assert!(TopicName::try_new(&"a".repeat(64)).is_err());
     }

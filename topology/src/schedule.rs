@@ -94,10 +94,7 @@ mod tests {
     fn a_downstream_that_asks_for_a_time_gets_the_smallest_tier_at_least_as_long() {
         let asked = [0, 5_000, 5_001, 30_000, 31_000].map(|ms| schedule().next(1, FAILED_AT, Some(ms)));
 
-        assert_eq!(
-            asked,
-            [tier(0, 5_000), tier(0, 5_000), tier(1, 30_000), tier(1, 30_000), tier(2, 300_000)]
-        );
+        assert_eq!(asked, [tier(0, 5_000), tier(0, 5_000), tier(1, 30_000), tier(1, 30_000), tier(2, 300_000)]);
     }
 
     #[test]

@@ -405,7 +405,9 @@ impl TestDriver {
                 self.guard.release(&effect);
                 return;
             }
-            Effect::Claim { ticket, effect } => (ticket, EffectAnswer::Claim(self.guard.claim(&effect)), Span::default()),
+            Effect::Claim { ticket, effect } => {
+                (ticket, EffectAnswer::Claim(self.guard.claim(&effect)), Span::default())
+            }
             Effect::Mark { ticket, effect, horizon } => {
                 (ticket, EffectAnswer::Marked(self.guard.mark(effect, horizon)), Span::default())
             }
@@ -460,8 +462,11 @@ impl TestDriver {
 
     fn next_event(&self) -> Option<Timestamp> {
         let engines = self.engines.values().filter_map(|engine| engine.poll_timeout(&self.gate));
-        let answers = self.on_their_way.keys().map(|(at, _)| *at);
-        // A time that has come and changed nothing is not an event; engines would have acted on it.
-        engines.chain(answers).filter(|at| *at > self.now).min()
+        let next = engines.chain(self.on_their_way.keys().map(|(at, _)| *at)).min();
+        assert!(
+            next.is_none_or(|at| at > self.now),
+            "an engine asks to be woken at a time that has come: it would spin"
+        );
+        next
     }
 }

@@ -43,7 +43,7 @@ impl Engine {
 
     /// Begins the next delivery with a claim, if gate and limits allow one.
     pub(super) fn start_next(&mut self, gate: &mut Gate, now: Timestamp) -> Option<Effect> {
-        if self.draining || self.stall.is_stalled() || self.sending >= self.topology.sink.in_flight_max {
+        if !self.may_start() {
             return None;
         }
         self.release_due(gate, now);
@@ -55,14 +55,22 @@ impl Engine {
         self.effects.pop_front()
     }
 
-    pub(super) fn may_release(&self) -> bool {
-        self.ready.len() < PROBE_CANDIDATES && !self.draining
+    /// Whether a delivery may begin, as far as it depends on this engine.
+    pub(super) fn may_start(&self) -> bool {
+        !self.draining && !self.stall.is_stalled() && self.sending < self.topology.sink.in_flight_max
+    }
+
+    /// When the next delivery may begin that cannot begin now, unless something happens before.
+    pub(super) fn start_at(&self, gate: &Gate) -> Option<Timestamp> {
+        let may_release = self.ready.len() < ready_max(gate);
+        let release = self.waiting.front().filter(|_| may_release).map(|(due, _)| self.release.at(*due));
+        let probe = gate.wake_at().filter(|_| !self.ready.is_empty()).map(|at| at.plus(self.patience));
+        release.into_iter().chain(probe).min()
     }
 
     /// Lets records of a tier go that are due; never many more than can be sent now.
     fn release_due(&mut self, gate: &Gate, now: Timestamp) {
-        let ready_max = if gate.is_flowing() { 1 } else { PROBE_CANDIDATES };
-        while self.ready.len() < ready_max
+        while self.ready.len() < ready_max(gate)
             && let Some((due, seat)) = self.waiting.front().copied()
             && self.release.take(due, now)
         {
@@ -222,4 +230,9 @@ impl Engine {
         let topic = self.topology.names.dlq.clone();
         self.write(seat, topic, value, Some(note));
     }
+}
+
+/// How many due records of a tier may stand ready.
+const fn ready_max(gate: &Gate) -> usize {
+    if gate.is_flowing() { 1 } else { PROBE_CANDIDATES }
 }

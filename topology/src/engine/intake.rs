@@ -37,7 +37,8 @@ pub(super) fn judged(
     let effect = topology.effect_of(&header, original);
     let payload = output.slice_ref(original);
     let lane = key.cloned().unwrap_or_else(|| output.slice_ref(header.device.as_bytes()));
-    let basis = Basis::Trigger { output: output.clone(), build: build.clone(), module: topology.names.validate.clone() };
+    let basis =
+        Basis::Trigger { output: output.clone(), build: build.clone(), module: topology.names.validate.clone() };
     let mut task = Task::new(id, payload, effect, basis);
     task.traceparent = (!header.traceparent.is_empty()).then(|| header.traceparent.into());
     task.lane = Some(lane);

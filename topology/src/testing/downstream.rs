@@ -148,13 +148,7 @@ fn refused(status: u16, retry_after_ms: Option<u64>, message: &str) -> Outcome {
     failed(code_of(status), Some(status), retry_after_ms, message, SideEffect::Refused)
 }
 
-fn failed(
-    code: Code,
-    status: Option<u16>,
-    retry_after_ms: Option<u64>,
-    message: &str,
-    effect: SideEffect,
-) -> Outcome {
+fn failed(code: Code, status: Option<u16>, retry_after_ms: Option<u64>, message: &str, effect: SideEffect) -> Outcome {
     Outcome::Failed(Refusal { code, status, retry_after_ms, message: message.to_owned(), effect, location: None })
 }
 

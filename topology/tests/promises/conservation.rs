@@ -145,7 +145,8 @@ fn assert_never_early(driver: &TestDriver) {
 /// Wherever a record's bytes went, they are those that its producer wrote.
 fn assert_bytes_intact(driver: &TestDriver) {
     let source = driver.topic(driver.topology().names().source.as_str());
-    let original = |id: &eddy_contract::RecordId| &source[usize::try_from(id.offset).unwrap()].value;
+    let original =
+        |id: &eddy_contract::RecordId| &source[usize::try_from(id.offset).expect("an offset of the source")].value;
     for sent in driver.received() {
         assert_eq!(sent.payload, original(&sent.id));
     }

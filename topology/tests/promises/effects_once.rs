@@ -58,7 +58,8 @@ fn a_first_try_success_is_remembered_for_a_while_and_a_doubtful_one_as_long_as_d
     driver.advance("10s");
 
     let key_of = |device: &str| {
-        let sent = driver.received().iter().find(|sent| sent.payload.windows(device.len()).any(|w| w == device.as_bytes()));
+        let sent =
+            driver.received().iter().find(|sent| sent.payload.windows(device.len()).any(|w| w == device.as_bytes()));
         sent.unwrap().idempotency_key.clone()
     };
     let keys = ["straight", "healed", "blipped"].map(key_of);

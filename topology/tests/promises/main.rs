@@ -5,6 +5,7 @@
 
 mod bad_records;
 mod conservation;
+mod definitions;
 mod effects_once;
 mod keys_and_bytes;
 mod order;
