@@ -8,8 +8,8 @@
 mod downstream;
 
 use std::{
-    fs::File,
     collections::{BTreeMap, BTreeSet},
+    fs::File,
     path::Path,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -150,7 +150,11 @@ impl Drop for Life {
 async fn wait_for_requests(downstream: &Downstream, count: usize, life: &mut Life, eddy: &Eddy<'_>) {
     let started = Instant::now();
     while downstream.received().len() < count {
-        assert!(started.elapsed() < Duration::from_secs(60), "too few requests in a minute; eddy said:\n{}", eddy.said());
+        assert!(
+            started.elapsed() < Duration::from_secs(60),
+            "too few requests in a minute; eddy said:\n{}",
+            eddy.said()
+        );
         assert_eq!(life.0.try_wait().unwrap(), None, "eddy ended before it was killed; it said:\n{}", eddy.said());
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
