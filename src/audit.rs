@@ -68,15 +68,20 @@ async fn source(
     let params = topology.modules().validate.params.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let params = eddy_validate::Params::parse(params).unwrap_or(eddy_validate::Params::DEFAULT);
     let mut effects = Vec::new();
-    letters::scan(cluster, source, |_| 0, |partition, record| {
-        let id = RecordId { topic: source.as_str().to_owned(), partition, offset: record.offset, part: 0 };
-        audit.source(id.clone());
-        if positions.get(&(source.clone(), partition)).is_none_or(|position| record.offset >= *position) {
-            audit.found(&id, Place::Unread);
-        } else if let Some(effect) = effect_of(topology, &params, &record) {
-            effects.push((id, effect));
-        }
-    })
+    letters::scan(
+        cluster,
+        source,
+        |_| 0,
+        |partition, record| {
+            let id = RecordId { topic: source.as_str().to_owned(), partition, offset: record.offset, part: 0 };
+            audit.source(id.clone());
+            if positions.get(&(source.clone(), partition)).is_none_or(|position| record.offset >= *position) {
+                audit.found(&id, Place::Unread);
+            } else if let Some(effect) = effect_of(topology, &params, &record) {
+                effects.push((id, effect));
+            }
+        },
+    )
     .await?;
     Ok(effects)
 }

@@ -132,7 +132,11 @@ impl DefinitionArgs {
 
 /// Runs a command that needs the network, on as many threads as there are cores.
 fn block_on<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?.block_on(command)
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?
+        .block_on(command)
 }
 
 /// Adds what the error itself knows about a cure.

@@ -24,11 +24,11 @@ use tokio::{
     task::{JoinError, JoinSet},
 };
 
-pub use self::{counters::Counts, partition::Progress};
 use self::{
     clock::Clock, committer::Committer, counters::Counters, judges::Judges, partition::PartitionTask,
     sink_handle::SinkHandle,
 };
+pub use self::{counters::Counts, partition::Progress};
 use crate::{
     broker::{self, Cluster, Writer, judged, positions, pull},
     guard::{Claimant, Guard},

@@ -20,7 +20,9 @@ use eddy_topology::{
 use futures_util::{FutureExt, future::BoxFuture};
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::{Append, AppendError, Form, Header, Sink, Stdout, TopicSink, Webhook, WebhookSettings, WebhookSettingsError};
+use super::{
+    Append, AppendError, Form, Header, Sink, Stdout, TopicSink, Webhook, WebhookSettings, WebhookSettingsError,
+};
 use crate::{
     broker::{self, Cluster, WriteError, Writer},
     config::{Secret, SecretError},
