@@ -35,7 +35,7 @@ pub fn plan(topology: &Topology) -> Plan {
         source: TopicPlan {
             name: names.source.as_str().to_owned(),
             partitions: topology.partitions(),
-            storage: Storage { retention: Some(source_retention), segment_bytes: None },
+            storage: Storage { retention: Some(source_retention), ..Storage::default() },
         },
         derived,
         modules: vec![
@@ -46,7 +46,7 @@ pub fn plan(topology: &Topology) -> Plan {
 }
 
 fn per_partition(topic: &TopicName, retention: Duration) -> DerivedPlan {
-    let storage = Storage { retention: Some(retention), segment_bytes: Some(SEGMENT_BYTES) };
+    let storage = Storage { retention: Some(retention), segment_bytes: Some(SEGMENT_BYTES), ..Storage::default() };
     DerivedPlan { name: topic.as_str().to_owned(), partitions: None, storage }
 }
 

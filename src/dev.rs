@@ -8,7 +8,7 @@ mod folder;
 mod resolved;
 mod summary;
 
-use std::{io::BufRead, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{io::BufRead, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use eddy_embedded::Node;

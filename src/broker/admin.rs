@@ -60,6 +60,8 @@ pub struct DerivedPlan {
 pub struct Storage {
     pub retention: Option<Duration>,
     pub segment_bytes: Option<u32>,
+    /// The log's size from which on its oldest segments go, per partition.
+    pub partition_bytes_max: Option<u64>,
 }
 
 /// A module that has to be there with exactly these bytes.
@@ -179,8 +181,11 @@ fn topic_spec(partitions: u32, storage: Storage) -> TopicSpec {
         let time_in_seconds = u32::try_from(retention.as_secs()).unwrap_or(u32::MAX);
         spec.set_cleanup_policy(CleanupPolicy::Segment(SegmentBasedPolicy { time_in_seconds }));
     }
-    if let Some(segment_bytes) = storage.segment_bytes {
-        spec.set_storage(TopicStorageConfig { segment_size: Some(segment_bytes), max_partition_size: None });
+    if storage.segment_bytes.is_some() || storage.partition_bytes_max.is_some() {
+        spec.set_storage(TopicStorageConfig {
+            segment_size: storage.segment_bytes,
+            max_partition_size: storage.partition_bytes_max,
+        });
     }
     spec
 }

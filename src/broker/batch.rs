@@ -328,6 +328,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
         fn a_written_batch_is_byte_for_byte_what_fluvios_own_types_write(pairs in pairs()) {
             prop_assert_eq!(written(&pairs, 1_700_000_000_000), fluvios(&pairs, Compression::None, 0, 1_700_000_000_000));

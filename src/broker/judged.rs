@@ -47,7 +47,7 @@ use super::{
 
 /// How long a stream may be silent while the log has more. Doubles with every fault at one offset, because a broker
 /// under load is slow, too.
-pub const STALL_AFTER: Duration = Duration::from_secs(3);
+pub const STALL_AFTER: Duration = Duration::from_secs(5);
 
 /// How often a silent stream is compared with the log's end.
 const CHECK_EVERY: Duration = Duration::from_millis(500);

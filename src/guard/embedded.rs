@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use eddy_topology::effect::{Claim, GuardedEffect, Horizon};
+use eddy_topology::{
+    definition::GuardDefinition,
+    effect::{Claim, GuardedEffect, Horizon},
+};
 use futures_util::{FutureExt, future::BoxFuture};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
@@ -45,6 +48,18 @@ impl Default for Settings {
             durable_ttl: Duration::from_secs(16 * 24 * 60 * 60),
             claim_ttl: Duration::from_secs(60),
             group_interval: Duration::from_millis(50),
+        }
+    }
+}
+
+impl From<&GuardDefinition> for Settings {
+    fn from(guard: &GuardDefinition) -> Self {
+        Self {
+            recent_horizon: guard.recent_horizon.into(),
+            recent_keys_max: guard.recent_keys_max,
+            durable_ttl: guard.durable_ttl.into(),
+            claim_ttl: guard.claim_ttl.into(),
+            ..Self::default()
         }
     }
 }
@@ -179,10 +194,8 @@ impl Drop for EmbeddedGuard {
     fn drop(&mut self) {
         self.shared.state.lock().closing = true;
         self.shared.wake.notify_one();
-        if let Some(writer) = self.writer.take() {
-            if writer.join().is_err() {
-                tracing::error!("The guard's thread had panicked; its last marks may not be stored.");
-            }
+        if self.writer.take().is_some_and(|writer| writer.join().is_err()) {
+            tracing::error!("The guard's thread had panicked; its last marks may not be stored.");
         }
     }
 }

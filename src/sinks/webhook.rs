@@ -79,7 +79,7 @@ impl Webhook {
         Ok(Self {
             target,
             headers,
-            secrets: settings.headers.iter().filter_map(Header::text).collect(),
+            secrets: settings.headers.iter().filter_map(Header::secret).collect(),
             timeout: settings.timeout,
             slots: Semaphore::new(settings.connections_max),
             client: client(&settings),

@@ -5,7 +5,7 @@
 //! back the answers in any order, and calls `handle_timeout` at the time that `poll_timeout` names. Same calls with the
 //! same times give the same effects in the same order.
 //!
-//! A record's way through an engine is its [`Phase`]; each phase but the first two waits for one answer:
+//! A record's way through an engine is its phase; each but `Ready` waits for one answer:
 //!
 //! ```text
 //!            ┌────────── lane or tier ──► Ready ──► Claiming ──► Delivering ──► Marking ──► settled
@@ -14,8 +14,8 @@
 //!            └─ cannot be delivered ────────────────────────────────► Writing ─────────────────┘
 //! ```
 //!
-//! **Settle rule**, in one place, [`Engine::settle`]: a record is settled only when an answer said that everything it
-//! caused is durable elsewhere. What was not acknowledged is kept and done again, see [`stall`].
+//! **Settle rule**, in one place, `Engine::settle`: a record is settled only when an answer said that everything it caused
+//! is durable elsewhere. What was not acknowledged is kept and done again, see `engine/stall.rs`.
 
 mod flight;
 mod guarded;
@@ -208,11 +208,10 @@ impl Engine {
             Input::Judged { offset, .. } | Input::Raw { offset, .. } if offset < self.flights.next() => {}
             Input::Judged { offset, key, output, build } => {
                 let place = Place { partition: self.partition, offset };
-                let step = match self.road {
-                    Road::Route => route::judged(&self.topology, place, &output, &build, now),
-                    Road::Intake | Road::Tier(_) => {
-                        intake::judged(&self.topology, place, key.as_ref(), &output, &build, now)
-                    }
+                let step = if self.road == Road::Route {
+                    route::judged(&self.topology, place, &output, &build, now)
+                } else {
+                    intake::judged(&self.topology, place, key.as_ref(), &output, &build, now)
                 };
                 self.take(offset, key, output.len(), step, now);
             }

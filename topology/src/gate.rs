@@ -267,3 +267,104 @@ impl Gate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use eddy_contract::{Code, SideEffect};
+
+    use super::*;
+    use crate::Definition;
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+    const NO_PATIENCE: Span = Span::from_ms(0);
+
+    fn refusal(code: Code) -> Refusal {
+        let message = String::new();
+        Refusal { code, status: None, retry_after_ms: None, message, effect: SideEffect::None, location: None }
+    }
+
+    fn fail(gate: &mut Gate, pass: Pass, code: Code, now: Timestamp) -> Ruling {
+        gate.failed(FailedTry { pass, refusal: &refusal(code), first: true, beyond_tiers: false }, now)
+    }
+
+    fn tripped() -> Gate {
+        let mut gate = Gate::new(&Definition::default().sink);
+        fail(&mut gate, Pass::Free, Code::Unauthorized, NOW);
+        gate
+    }
+
+    #[test]
+    fn one_probe_goes_out_at_a_time() {
+        let mut gate = tripped();
+        let probe_at = gate.wake_at().unwrap();
+
+        assert_eq!(gate.admit(NO_PATIENCE, probe_at.plus_ms(-1)), None);
+        assert_eq!(gate.admit(NO_PATIENCE, probe_at), Some(Pass::Probe));
+        assert_eq!(gate.admit(NO_PATIENCE, probe_at), None);
+    }
+
+    #[test]
+    fn a_probe_that_was_not_used_goes_to_the_next_who_asks() {
+        let mut gate = tripped();
+        let probe_at = gate.wake_at().unwrap();
+        let pass = gate.admit(NO_PATIENCE, probe_at).unwrap();
+        let epoch = gate.epoch();
+
+        gate.give_back(pass, probe_at);
+
+        assert_ne!(gate.epoch(), epoch, "those who wait look again");
+        assert_eq!(gate.admit(NO_PATIENCE, probe_at), Some(Pass::Probe));
+    }
+
+    #[test]
+    fn an_engine_that_went_away_with_the_probe_does_not_shut_the_gate_for_ever() {
+        let mut gate = tripped();
+        gate.admit(NO_PATIENCE, gate.wake_at().unwrap());
+
+        let lost_at = gate.wake_at().unwrap();
+
+        assert_eq!(gate.admit(NO_PATIENCE, lost_at), Some(Pass::Probe));
+    }
+
+    #[test]
+    fn whoever_is_patient_leaves_the_probe_to_others() {
+        let mut gate = tripped();
+        let probe_at = gate.wake_at().unwrap();
+
+        assert_eq!(gate.admit(Span::from_ms(50), probe_at), None);
+        assert_eq!(gate.admit(Span::from_ms(50), probe_at.plus_ms(50)), Some(Pass::Probe));
+    }
+
+    #[test]
+    fn a_success_that_was_sent_before_the_doubt_proves_nothing() {
+        let mut gate = tripped();
+
+        gate.succeeded(Pass::Free);
+
+        assert_eq!(gate.status(), Status::Tripped);
+    }
+
+    #[test]
+    fn an_answer_that_blames_the_record_proves_that_the_sink_works() {
+        let mut gate = tripped();
+        let pass = gate.admit(NO_PATIENCE, gate.wake_at().unwrap()).unwrap();
+
+        assert_eq!(fail(&mut gate, pass, Code::Rejected, NOW), Ruling::Counted);
+
+        assert_eq!(gate.status(), Status::Flowing);
+    }
+
+    #[test]
+    fn successes_break_the_row_of_failures() {
+        let mut gate = Gate::new(&Definition::default().sink);
+
+        for _ in 0..100 {
+            for _ in 0..9 {
+                assert_eq!(fail(&mut gate, Pass::Free, Code::Unavailable, NOW), Ruling::Counted);
+            }
+            gate.succeeded(Pass::Free);
+        }
+
+        assert_eq!(gate.status(), Status::Flowing);
+    }
+}

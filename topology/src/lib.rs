@@ -1,8 +1,9 @@
 //! The graph and every decision of eddy: record and time in, effects out.
 //!
 //! The host in `src/` reads logs, calls sinks and writes; it decides nothing. Here everything is decided and nothing is
-//! done: an [`Engine`] is given a record, or the answer to an effect, and the time, and answers with [`Effect`]s. So the
-//! whole of eddy can be run in a test, with years of virtual time and a crash at any point ([`testing`]).
+//! done: an [`Engine`] is given a record, or the answer to an effect, and the time, and answers with
+//! [effects](effect::Effect). So the whole of eddy can be run in a test, with years of virtual time and a crash at any
+//! point (`testing`, behind the feature `test-util`).
 //!
 //! # The map
 //!
@@ -42,9 +43,6 @@
 //!
 //! No clock, no random number, no environment, no socket, no file, no async: `topology/.clippy.toml` forbids them, and the
 //! crate builds for wasm32. No JSON is parsed on the straight road: modules do that, in the broker.
-//!
-//! [`Effect`]: effect::Effect
-#![cfg_attr(not(feature = "test-util"), doc = "[`testing`]: crate")]
 #![warn(missing_docs)]
 
 pub mod audit;

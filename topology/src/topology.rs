@@ -17,7 +17,7 @@ use crate::{
     time::Span,
 };
 
-/// See the module's documentation. Made by [`builder`](crate::builder) only, so that none exists with a mistake in it.
+/// See the module's documentation. Made by [`builder`] only, so that none exists with a mistake in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topology {
     pub(crate) names: Names,

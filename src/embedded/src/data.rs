@@ -53,6 +53,8 @@ impl DataPlane {
         }
         let dir = self.dir.join(topic).join(partition.to_string());
         let log = Arc::new(Log::open(&dir, config)?);
+        sync_dir(&self.dir.join(topic))?;
+        sync_dir(&self.dir)?;
         let replica = Arc::new(Replica { topic: topic.to_owned(), partition, log });
         replicas.entry(topic.to_owned()).or_default().insert(partition, Arc::clone(&replica));
         Ok(replica)
@@ -98,6 +100,11 @@ impl DataPlane {
             replica.log.close().await;
         }
     }
+}
+
+/// Makes the names in a folder durable; without it a power cut may take a whole log along.
+fn sync_dir(dir: &Path) -> io::Result<()> {
+    fs::File::open(dir)?.sync_all()
 }
 
 fn remove_if_there(dir: &Path) -> io::Result<()> {

@@ -21,6 +21,7 @@
 //! It does not replicate, authenticate, encrypt, mirror or deduplicate, and refuses topics that ask for it.
 
 pub mod data;
+mod listener;
 pub mod log;
 pub mod meta;
 pub mod node;

@@ -9,6 +9,8 @@
 
 mod recovery;
 mod segment;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::{

@@ -37,7 +37,7 @@ pub enum Error {
     #[error(transparent)]
     Store(#[from] store::Error),
     /// A stored spec cannot be read: another version of eddy wrote it, or the file is damaged.
-    #[error("stored {kind} `{name}` cannot be read: {source}")]
+    #[error("read stored {kind} `{name}`")]
     Unreadable {
         /// Topic or SmartModule.
         kind: &'static str,

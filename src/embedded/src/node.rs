@@ -56,7 +56,7 @@ impl Config {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The data directory cannot be made.
-    #[error("make data directory {}: {source}", path.display())]
+    #[error("make data directory {}", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
@@ -70,7 +70,7 @@ pub enum Error {
     #[error(transparent)]
     Metadata(#[from] meta::Error),
     /// The records of a topic cannot be opened.
-    #[error("open topic `{topic}`: {source}")]
+    #[error("open topic `{topic}`")]
     Topic {
         /// The topic's name.
         topic: String,
@@ -78,7 +78,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The records' folder cannot be opened.
-    #[error("open {}: {source}", path.display())]
+    #[error("open {}", path.display())]
     Data {
         /// The folder.
         path: PathBuf,
@@ -86,7 +86,7 @@ pub enum Error {
         source: io::Error,
     },
     /// An address is taken or not ours.
-    #[error("listen on {address}: {source}")]
+    #[error("listen on {address}")]
     Listen {
         /// The address.
         address: SocketAddr,

@@ -13,24 +13,19 @@ mod watch;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use fluvio_protocol::link::ErrorCode;
 use fluvio_sc_schema::Status;
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
 
 use crate::data::DataPlane;
 use crate::meta::rules::Refusal;
 use crate::meta::{self, Metadata};
 use crate::offsets::ConsumerOffsets;
-use crate::store;
+use crate::{listener, store};
 
 /// The id of the node's only SPU, the first that a cluster registers.
 const SPU_ID: i32 = 5001;
-
-/// How long the SC waits when it cannot accept, mostly for want of file descriptors: trying at once would only spin.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Everything that an administrator's request can touch.
 #[derive(Debug)]
@@ -63,7 +58,7 @@ enum Error {
     Metadata(#[from] meta::Error),
     #[error(transparent)]
     Store(#[from] store::Error),
-    #[error("partitions of topic `{topic}`: {source}")]
+    #[error("open or remove the partitions of topic `{topic}`")]
     Partitions { topic: String, source: std::io::Error },
 }
 
@@ -106,25 +101,16 @@ fn status(name: String, outcome: Result<(), Error>) -> Status {
     match outcome {
         Ok(()) => Status::new_ok(name),
         Err(error) => {
-            tracing::debug!(%name, %error, "An admin request was refused.");
-            Status::new(name, error.code(), Some(error.to_string()))
+            let code = error.code();
+            // With all causes in one line, for there is one line to say it in.
+            let message = format!("{:#}", anyhow::Error::from(error));
+            tracing::debug!(%name, message, "An admin request was refused.");
+            Status::new(name, code, Some(message))
         }
     }
 }
 
 /// Serves clients until the future is dropped; every connection and watch ends with it.
 pub(crate) async fn serve(listener: TcpListener, cluster: Arc<Cluster>) {
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => drop(connections.spawn(connection::serve(stream, peer, Arc::clone(&cluster)))),
-                Err(error) => {
-                    tracing::warn!(%error, "A connection to the SC could not be accepted.");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                }
-            },
-            Some(_) = connections.join_next() => {}
-        }
-    }
+    listener::serve(listener, |stream| connection::converse(stream, Arc::clone(&cluster))).await;
 }

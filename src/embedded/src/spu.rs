@@ -22,12 +22,9 @@ mod stream;
 
 use std::sync::Arc;
 
-use tokio::{net::TcpListener, sync::Semaphore, task::JoinSet};
+use tokio::net::TcpListener;
 
-use crate::{data::DataPlane, meta::Metadata, offsets::ConsumerOffsets};
-
-/// Clients beyond this wait to be accepted.
-const CONNECTIONS_MAX: usize = 1024;
+use crate::{data::DataPlane, listener, meta::Metadata, offsets::ConsumerOffsets};
 
 /// What all connections share.
 #[derive(Debug)]
@@ -39,22 +36,5 @@ pub(crate) struct Shared {
 
 /// Serves clients until the future is dropped; every connection and stream ends with it.
 pub(crate) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let mut connections = JoinSet::new();
-    loop {
-        let permit = Arc::clone(&room).acquire_owned().await.expect("the semaphore is never closed");
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                let shared = Arc::clone(&shared);
-                connections.spawn(async move {
-                    if let Err(error) = connection::run(stream, shared).await {
-                        tracing::debug!(%peer, %error, "connection ended");
-                    }
-                    drop(permit);
-                });
-            }
-            Err(error) => tracing::warn!(%error, "a client could not be accepted"),
-        }
-        while connections.try_join_next().is_some() {}
-    }
+    listener::serve(listener, |stream| connection::run(stream, Arc::clone(&shared))).await;
 }

@@ -8,6 +8,8 @@ mod batch;
 mod frame;
 mod record;
 mod set;
+#[cfg(test)]
+mod tests;
 
 pub use batch::{Batch, Malformed, PREAMBLE_BYTES, whole_len};
 pub use frame::{FRAME_BYTES_MAX, Reader, Request, Sink, split};

@@ -23,8 +23,11 @@ const RESERVED: [HeaderName; 12] = [
     header::EXPECT,
 ];
 
+/// The shortest secret that is looked for in messages; shorter ones would be found everywhere.
+const SECRET_BYTES_MIN: usize = 6;
+
 /// What a [`Webhook`](super::Webhook) needs to know.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Settings {
     pub name: String,
     pub url: String,
@@ -34,7 +37,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// How long a connect may take.
     pub connect_timeout: Duration,
-    /// How many requests, and so connections, there are at once.
+    /// How many requests, and so connections, there are at once. Further deliveries wait, which must stay well within
+    /// the guard's claims: all roads together should rarely have more on their way.
     pub connections_max: usize,
 }
 
@@ -137,9 +141,24 @@ impl Header {
         Ok(Self { name, value })
     }
 
-    /// The value as text, for finding it where it must not be.
-    pub(super) fn text(&self) -> Option<String> {
-        self.value.to_str().ok().filter(|value| !value.is_empty()).map(str::to_owned)
+    /// The secret in the value, without a scheme such as `Bearer`, for finding it where it must not be.
+    pub(super) fn secret(&self) -> Option<String> {
+        let secret = self.value.to_str().ok()?.split_whitespace().last()?;
+        (secret.len() >= SECRET_BYTES_MIN).then(|| secret.to_owned())
+    }
+}
+
+impl std::fmt::Debug for Settings {
+    /// Without the URL, whose query may hold a secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { name, url: _, headers, timeout, connect_timeout, connections_max } = self;
+        f.debug_struct("Settings")
+            .field("name", name)
+            .field("headers", headers)
+            .field("timeout", timeout)
+            .field("connect_timeout", connect_timeout)
+            .field("connections_max", connections_max)
+            .finish_non_exhaustive()
     }
 }
 

@@ -102,8 +102,12 @@ impl Segment {
         std::fs::remove_file(self.path)
     }
 
-    /// Where the batch starts that holds the offset; the first one for an offset before this segment.
+    /// Where the batch starts that holds the offset: the first one for an offset before this segment, the end of the
+    /// file for one behind it.
     fn position_of(&self, offset: i64) -> u64 {
+        if offset >= self.extent.end_offset {
+            return self.extent.len;
+        }
         let index = &self.extent.index;
         let at = index.partition_point(|entry| entry.base_offset <= offset).saturating_sub(1);
         index.get(at).map_or(self.extent.len, |entry| entry.position)

@@ -4,7 +4,6 @@
 //! with a real SC, but nobody else's.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use fluvio_protocol::Encoder;
@@ -49,13 +48,7 @@ impl Answers {
 }
 
 /// Serves a client until it leaves or breaks the protocol.
-pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, cluster: Arc<Cluster>) {
-    if let Err(error) = converse(stream, &cluster).await {
-        tracing::debug!(%peer, %error, "A connection to the SC ended.");
-    }
-}
-
-async fn converse(stream: TcpStream, cluster: &Arc<Cluster>) -> io::Result<()> {
+pub(super) async fn converse(stream: TcpStream, cluster: Arc<Cluster>) -> io::Result<()> {
     let (mut reader, sink) = wire::split(stream)?;
     let sink = Arc::new(sink);
     // Dropped with this function, and all watches with it.
@@ -63,9 +56,9 @@ async fn converse(stream: TcpStream, cluster: &Arc<Cluster>) -> io::Result<()> {
     while let Some(request) = reader.next().await? {
         let answers = Answers { sink: Arc::clone(&sink), header: request.header.clone() };
         if request.header.api_key() != ObjectApiWatchRequest::API_KEY {
-            answer(&request, cluster, &answers).await?;
+            answer(&request, &cluster, &answers).await?;
         } else if watches.len() < WATCHES_MAX {
-            watch::spawn(&mut watches, &request.decode()?, cluster, &answers)?;
+            watch::spawn(&mut watches, &request.decode()?, &cluster, &answers)?;
         } else {
             return Err(io::Error::other(format!("more than {WATCHES_MAX} watches on one connection")));
         }

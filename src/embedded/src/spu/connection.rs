@@ -129,9 +129,9 @@ impl Connection {
         let answer = produce::append(&self.shared, request.decode()?);
         let sink = Arc::clone(&self.sink);
         self.tasks.spawn(async move {
-            let answer = answer.await;
+            sink.send(&request.header, &answer.await).await?;
             drop(permit);
-            sink.send(&request.header, &answer).await
+            Ok(())
         });
         Ok(())
     }
@@ -148,9 +148,8 @@ impl Connection {
             .sessions
             .open(Session { acknowledged, consumer })
             .ok_or_else(|| io::Error::other(format!("more than {STREAMS_MAX} streams on one connection")))?;
-        let sink = Arc::clone(&self.sink);
-        let (shared, replica) = (Arc::clone(&self.shared), replica);
-        self.tasks.spawn(stream::run(shared, replica, fetch, stream::Client { header, session, sink, acknowledgements }));
+        let client = stream::Client { header, session, sink: Arc::clone(&self.sink), acknowledgements };
+        self.tasks.spawn(stream::run(Arc::clone(&self.shared), replica, fetch, client));
         Ok(())
     }
 

@@ -30,7 +30,11 @@ pub(super) fn pull(shared: &Shared, request: FetchRequest<RawSet>) -> io::Result
         for asked in topic.fetch_partitions {
             partitions.push(pull_partition(shared, &topic.name, &asked)?);
         }
-        answer.topics.push(FetchableTopicResponse { name: topic.name, partitions, ..FetchableTopicResponse::default() });
+        answer.topics.push(FetchableTopicResponse {
+            name: topic.name,
+            partitions,
+            ..FetchableTopicResponse::default()
+        });
     }
     Ok(answer)
 }
@@ -38,7 +42,8 @@ pub(super) fn pull(shared: &Shared, request: FetchRequest<RawSet>) -> io::Result
 /// Answers where logs begin and end.
 pub(super) fn ends(shared: &Shared, request: FetchOffsetsRequest) -> FetchOffsetsResponse {
     let topics = request.topics.into_iter().map(|topic| {
-        let partitions = topic.partitions.iter().map(|asked| end_of(shared, &topic.name, asked.partition_index)).collect();
+        let partitions =
+            topic.partitions.iter().map(|asked| end_of(shared, &topic.name, asked.partition_index)).collect();
         FetchOffsetTopicResponse { name: topic.name, partitions }
     });
     FetchOffsetsResponse { topics: topics.collect() }
@@ -67,7 +72,11 @@ pub(super) fn bytes_max(asked: i32) -> u64 {
     u64::try_from(asked).unwrap_or(0).min(ANSWER_BYTES_MAX)
 }
 
-fn pull_partition(shared: &Shared, topic: &str, asked: &FetchPartition) -> io::Result<FetchablePartitionResponse<RawSet>> {
+fn pull_partition(
+    shared: &Shared,
+    topic: &str,
+    asked: &FetchPartition,
+) -> io::Result<FetchablePartitionResponse<RawSet>> {
     let partition_index = asked.partition_index;
     let Some(replica) = shared.data.replica(topic, partition_index) else {
         let error_code = ErrorCode::NotLeaderForPartition;

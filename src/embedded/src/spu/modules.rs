@@ -33,6 +33,7 @@ use crate::{
 
 /// How much of the log is read at a time; a run goes on until its output is full.
 const READ_BYTES: u64 = 1 << 20;
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// What one run is for the stream.
 #[derive(Debug)]
@@ -206,12 +207,18 @@ fn resolve_one(meta: &Metadata, mut invocation: SmartModuleInvocation) -> Result
         _ => None,
     };
     let (name, wasm) = match invocation.wasm {
-        SmartModuleInvocationWasm::AdHoc(wasm) => (invocation.name.unwrap_or_else(|| "adhoc".to_owned()), wasm.into()),
+        SmartModuleInvocationWasm::AdHoc(wasm) => {
+            (invocation.name.unwrap_or_else(|| "adhoc".to_owned()), Bytes::from(wasm))
+        }
         SmartModuleInvocationWasm::Predefined(name) => {
             let wasm = meta.smartmodule(&name).ok_or_else(|| ErrorCode::SmartModuleNotFound { name: name.clone() })?;
             (name, wasm)
         }
     };
+    if !wasm.starts_with(&GZIP_MAGIC) {
+        // A real SPU unzips whatever it is given.
+        return Err(ErrorCode::SmartModuleInvalid { error: "invalid gzip header".to_owned(), name: Some(name) });
+    }
     Ok(Module { name, wasm, params: invocation.params, accumulator })
 }
 

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use super::{
     Shared, fetch,
-    modules::{self, Judged, Judge},
+    modules::{self, Judge, Judged},
 };
 use crate::{
     data::Replica,

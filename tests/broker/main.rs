@@ -1,0 +1,13 @@
+//! The broker client against a broker: an embedded node, or the cluster that `EDDY_TEST_CLUSTER` names. What is
+//! promised here holds under the habits of a real Fluvio; the numbers (M1, M2 …) are those of its behaviours.
+
+#[path = "../common/cluster.rs"]
+mod cluster;
+mod produce;
+mod through;
+
+mod administration;
+mod judging;
+mod pulling;
+mod settling;
+mod writing;
