@@ -58,7 +58,10 @@ impl Place {
 pub enum Open {
     Cluster(broker::Cluster),
     #[cfg(feature = "embedded")]
-    Node { cluster: broker::Cluster, node: eddy_embedded::Node },
+    Node {
+        cluster: broker::Cluster,
+        node: eddy_embedded::Node,
+    },
 }
 
 impl Open {

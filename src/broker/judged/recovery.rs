@@ -91,7 +91,7 @@ impl Recovery {
     }
 
     /// Whether the stream has earned its ordinary room again; it takes effect with the next stream.
-    pub(super) const fn widen(&mut self, caught_up: bool) -> bool {
+    pub(super) fn widen(&mut self, caught_up: bool) -> bool {
         if !self.narrow || (self.good_answers < GOOD_ANSWERS && !caught_up) {
             return false;
         }
