@@ -86,14 +86,14 @@ impl Command {
     fn run(self, printer: Printer) -> anyhow::Result<ExitCode> {
         match self {
             #[cfg(feature = "embedded")]
-            Command::Dev(args) => block_on(dev::run(args, printer)),
-            Command::Apply(args) => block_on(apply::run(&args, printer)),
-            Command::Run(args) => block_on(run::run(&args, printer)),
-            Command::Describe(args) => describe::run(&args, printer),
-            Command::Check(args) => check::run(&args, printer),
-            Command::Produce(args) => block_on(produce::run(&args, printer)),
-            Command::Generate(args) => generate::run(&args, printer),
-            Command::Dlq(args) => block_on(dlq::run(args, printer)),
+            Self::Dev(args) => block_on(dev::run(args, printer)),
+            Self::Apply(args) => block_on(apply::run(&args, printer)),
+            Self::Run(args) => block_on(run::run(&args, printer)),
+            Self::Describe(args) => describe::run(&args, printer),
+            Self::Check(args) => check::run(&args, printer),
+            Self::Produce(args) => block_on(produce::run(&args, printer)),
+            Self::Generate(args) => generate::run(&args, printer),
+            Self::Dlq(args) => block_on(dlq::run(args, printer)),
         }
     }
 }
