@@ -4,6 +4,8 @@
 //! map made with Fluvio's macro that only copies, both with everything the engine does around the guest; and how many
 //! bytes one open module judged before it ended, or 2 GB if it did not.
 
+#![expect(clippy::print_stdout, reason = "what was measured is the result")]
+
 #[path = "../modules/chain.rs"]
 mod chain;
 
@@ -13,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use chain::{Base, Chain};
 use eddy::modules::VALIDATE_WASM;
+use fluvio_smartmodule::Record;
 use fluvio_smartmodule::dataplane::smartmodule::SmartModuleInput;
-use fluvio_smartmodule::{Record, SMARTMODULE_TIMESTAMPS_VERSION};
 
 const TRIGGER_BYTES: usize = 250;
 
@@ -50,12 +52,12 @@ fn main() {
 /// The best round's mean.
 fn per_trigger(wasm: &[u8]) -> Duration {
     let mut chain = Chain::open(wasm);
-    let input = batch();
+    let triggers = triggers();
     let mut best = Duration::MAX;
     for _ in 0..ROUNDS {
         let start = Instant::now();
         for _ in 0..ROUND_BATCHES {
-            let judged = chain.run_input(input.clone()).expect("a round is far below the volume that ends a module");
+            let judged = chain.run(triggers.clone()).expect("a round is far below the volume that ends a module");
             assert_eq!(judged.len(), BATCH_RECORDS);
         }
         best = best.min(start.elapsed() / (ROUND_BATCHES * BATCH_RECORDS) as u32);
@@ -66,20 +68,15 @@ fn per_trigger(wasm: &[u8]) -> Duration {
 /// Whether [`VOLUME_BYTES`] pass through one open module; otherwise how many did.
 fn volume(wasm: &[u8]) -> Result<(), usize> {
     let mut chain = Chain::open(wasm);
-    let input = batch();
+    let triggers = triggers();
     for bytes in (0..VOLUME_BYTES).step_by(TRIGGER_BYTES * BATCH_RECORDS) {
-        chain.run_input(input.clone()).map_err(|_| bytes)?;
+        chain.run(triggers.clone()).map_err(|_| bytes)?;
     }
     Ok(())
 }
 
-fn batch() -> SmartModuleInput {
-    let records = (0..BATCH_RECORDS).map(|_| Record::new_key_value("truck-0007", trigger())).collect();
-    let mut input = SmartModuleInput::try_from_records(records, SMARTMODULE_TIMESTAMPS_VERSION)
-        .expect("records of a memory buffer encode");
-    input.set_base_offset(BASE.offset);
-    input.set_base_timestamp(BASE.timestamp_ms);
-    input
+fn triggers() -> SmartModuleInput {
+    chain::batch((0..BATCH_RECORDS).map(|_| Record::new_key_value("truck-0007", trigger())).collect(), BASE)
 }
 
 fn trigger() -> String {

@@ -2,22 +2,31 @@
 
 use eddy::modules::Params;
 use fluvio_smartengine::{SmartEngine, SmartModuleChainBuilder, SmartModuleChainInstance, SmartModuleConfig};
-use fluvio_smartmodule::Record;
 use fluvio_smartmodule::dataplane::smartmodule::SmartModuleInput;
+use fluvio_smartmodule::{Record, SMARTMODULE_TIMESTAMPS_VERSION};
 
 /// Offset and time of the first record of a batch.
 #[derive(Debug, Clone, Copy)]
-pub struct Base {
-    pub offset: i64,
-    pub timestamp_ms: i64,
+pub(crate) struct Base {
+    pub(crate) offset: i64,
+    pub(crate) timestamp_ms: i64,
+}
+
+/// A batch as a module gets it.
+pub(crate) fn batch(records: Vec<Record>, base: Base) -> SmartModuleInput {
+    let mut batch = SmartModuleInput::try_from_records(records, SMARTMODULE_TIMESTAMPS_VERSION)
+        .expect("records encode into memory without fail");
+    batch.set_base_offset(base.offset);
+    batch.set_base_timestamp(base.timestamp_ms);
+    batch
 }
 
 /// An open module.
-pub struct Chain(SmartModuleChainInstance);
+pub(crate) struct Chain(SmartModuleChainInstance);
 
 impl Chain {
     /// Opens `wasm` with at most `memory_bytes_max` of memory, as a stream does.
-    pub fn try_open(wasm: &[u8], params: &Params, memory_bytes_max: usize) -> Result<Self, String> {
+    pub(crate) fn try_open(wasm: &[u8], params: &Params, memory_bytes_max: usize) -> Result<Self, String> {
         let config = SmartModuleConfig::builder()
             .smartmodule_names(["under-test".to_owned()])
             .params(params.clone().into())
@@ -30,22 +39,13 @@ impl Chain {
     }
 
     /// Opens `wasm` without parameters and with the memory that an SPU allows.
-    pub fn open(wasm: &[u8]) -> Self {
+    pub(crate) fn open(wasm: &[u8]) -> Self {
         Self::try_open(wasm, &Params::new(), 1 << 30).expect("a shipped module opens")
     }
 
     /// Runs a batch; an error of the engine or of the module as text.
-    pub fn run(&mut self, records: Vec<Record>, base: Base) -> Result<Vec<Record>, String> {
-        let mut input = SmartModuleInput::try_from_records(records, fluvio_smartmodule::SMARTMODULE_TIMESTAMPS_VERSION)
-            .map_err(|error| error.to_string())?;
-        input.set_base_offset(base.offset);
-        input.set_base_timestamp(base.timestamp_ms);
-        self.run_input(input)
-    }
-
-    /// Runs a batch that is already encoded.
-    pub fn run_input(&mut self, input: SmartModuleInput) -> Result<Vec<Record>, String> {
-        let output = self.0.process(input).map_err(|error| format!("{error:#}"))?;
+    pub(crate) fn run(&mut self, batch: SmartModuleInput) -> Result<Vec<Record>, String> {
+        let output = self.0.process(batch).map_err(|error| format!("{error:#}"))?;
         match output.error {
             None => Ok(output.successes),
             Some(error) => Err(error.hint),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// When the records of the corpus were written, milliseconds since 1970; its good triggers happened just before.
-pub const TIMESTAMP_MS: i64 = 1_796_000_000_500;
+pub(crate) const TIMESTAMP_MS: i64 = 1_796_000_000_500;
 
 const MEMBERS: [(&str, &str); 10] = [
     ("device_id", r#""truck-7""#),
@@ -64,12 +64,12 @@ const VALUES: [&str; 41] = [
 ];
 
 /// A good trigger.
-pub fn trigger() -> Vec<u8> {
+pub(crate) fn trigger() -> Vec<u8> {
     object(&MEMBERS)
 }
 
 /// Good, spoiled and absurd values, several hundred.
-pub fn values() -> Vec<Vec<u8>> {
+pub(crate) fn values() -> Vec<Vec<u8>> {
     let mut values = vec![trigger(), object(&MEMBERS[..6])];
     values.extend(spoiled_members());
     values.extend(absurd());
@@ -79,7 +79,7 @@ pub fn values() -> Vec<Vec<u8>> {
 }
 
 /// The real payloads of other products in `tests/data/payloads`: JSON, and no triggers.
-pub fn payloads() -> Vec<(String, Vec<u8>)> {
+pub(crate) fn payloads() -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/payloads");
     let mut payloads: Vec<_> = std::fs::read_dir(folder)
         .expect("the folder is part of the repository")

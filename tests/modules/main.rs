@@ -4,14 +4,14 @@
 mod chain;
 mod corpus;
 
-use chain::{Base, Chain};
+use chain::{Base, Chain, batch};
 use eddy::modules::{CLASSIFY_WASM, Params, VALIDATE_WASM};
 use eddy_contract::envelope::{Envelope, Failure, Origin};
 use eddy_contract::guest::Module;
 use eddy_contract::{Code, Header, RecordView, SideEffect, Verdict};
+use fluvio_smartmodule::Record;
 use fluvio_smartmodule::dataplane::record::{RecordData, RecordKey};
 use fluvio_smartmodule::dataplane::smartmodule::SmartModuleInput;
-use fluvio_smartmodule::{Record, SMARTMODULE_TIMESTAMPS_VERSION};
 
 /// Where batches begin: a fresh log, an old one, and two without a usable time.
 const BASES: [Base; 4] = [
@@ -58,7 +58,7 @@ fn assert_parity(wasm: &[u8], native: &impl Module, params: &Params, values: &[V
     for base in BASES {
         for values in values.chunks(64) {
             let records = records(values);
-            let judged = chain.run(records.clone(), base).expect("a module of eddy never fails");
+            let judged = chain.run(batch(records.clone(), base)).expect("a module of eddy never fails");
 
             assert_eq!(judged.len(), records.len());
             for (record, judged) in records.iter().zip(&judged) {
@@ -157,7 +157,7 @@ fn the_payloads_of_other_products_are_terminal_each_with_its_bytes_intact() {
     assert!(!payloads.is_empty());
     let values: Vec<_> = payloads.iter().map(|(_, payload)| payload.clone()).collect();
 
-    let judged = Chain::open(VALIDATE_WASM).run(records(&values), BASES[0]).unwrap();
+    let judged = Chain::open(VALIDATE_WASM).run(batch(records(&values), BASES[0])).unwrap();
 
     for ((name, payload), judged) in payloads.iter().zip(&judged) {
         let (header, original) = Header::decode(judged.value()).unwrap();
@@ -170,7 +170,7 @@ fn the_payloads_of_other_products_are_terminal_each_with_its_bytes_intact() {
 fn a_bad_record_leaves_its_neighbours_alone() {
     let values = [corpus::trigger(), vec![0xff; 9], corpus::trigger()];
 
-    let judged = Chain::open(VALIDATE_WASM).run(records(&values), BASES[0]).unwrap();
+    let judged = Chain::open(VALIDATE_WASM).run(batch(records(&values), BASES[0])).unwrap();
 
     let codes: Vec<_> = judged.iter().map(|record| Header::decode(record.value()).unwrap().0.code).collect();
     assert_eq!(codes, [Code::Ok, Code::NotUtf8, Code::Ok]);
@@ -189,8 +189,8 @@ fn bytes_that_are_no_batch_are_an_error_and_the_module_goes_on() {
     let mut chain = Chain::open(VALIDATE_WASM);
     let garbage = SmartModuleInput::new(vec![0, 0, 0, 9, 1, 2, 3], 0, 0);
 
-    let refused = chain.run_input(garbage).unwrap_err();
-    let judged = chain.run(records(&[corpus::trigger()]), BASES[0]).unwrap();
+    let refused = chain.run(garbage).unwrap_err();
+    let judged = chain.run(batch(records(&[corpus::trigger()]), BASES[0])).unwrap();
 
     assert!(refused.contains("failed to decode SmartModule record input"), "{refused}");
     assert_eq!(judged.len(), 1);
@@ -199,12 +199,11 @@ fn bytes_that_are_no_batch_are_an_error_and_the_module_goes_on() {
 /// Runs one batch over and over until `volume` bytes went through it.
 fn run_volume(wasm: &[u8], value: &[u8], batch_records: usize, volume: usize, memory_bytes_max: usize) {
     let values = vec![value.to_vec(); batch_records];
-    let mut input = SmartModuleInput::try_from_records(records(&values), SMARTMODULE_TIMESTAMPS_VERSION).unwrap();
-    input.set_base_timestamp(corpus::TIMESTAMP_MS);
+    let input = batch(records(&values), BASES[0]);
     let mut chain = Chain::try_open(wasm, &Params::new(), memory_bytes_max).expect("the module opens");
 
-    for batch in 0..volume.div_ceil(value.len() * batch_records) {
-        let judged = chain.run_input(input.clone()).unwrap_or_else(|error| panic!("batch {batch}: {error}"));
+    for run in 0..volume.div_ceil(value.len() * batch_records) {
+        let judged = chain.run(input.clone()).unwrap_or_else(|error| panic!("batch {run}: {error}"));
         assert_eq!(judged.len(), batch_records);
     }
 }
@@ -219,14 +218,13 @@ fn sixty_four_megabytes_pass_through_classify_within_eight_megabytes_of_memory()
     run_volume(CLASSIFY_WASM, &envelope(Code::Unavailable, Some(503), &"x".repeat(500)), 500, 64 << 20, 8 << 20);
 }
 
-/// A record of one value, without key and deltas.
 #[test]
 fn a_module_says_the_same_of_a_record_alone_and_in_a_batch() {
     let alone = Record::new(RecordData::from(corpus::trigger()));
     let mut chain = Chain::open(VALIDATE_WASM);
 
-    let judged_alone = chain.run(vec![alone.clone()], BASES[0]).unwrap();
-    let judged_in_batch = chain.run(vec![alone; 3], BASES[0]).unwrap();
+    let judged_alone = chain.run(batch(vec![alone.clone()], BASES[0])).unwrap();
+    let judged_in_batch = chain.run(batch(vec![alone; 3], BASES[0])).unwrap();
 
     assert_eq!(judged_alone[0].value(), judged_in_batch[2].value());
 }
