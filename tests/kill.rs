@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 #[path = "common/downstream.rs"]
+#[expect(dead_code, reason = "headers and times are what other suites look at")]
 mod downstream;
 
 use std::{

@@ -18,7 +18,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// When the cluster does not answer.
-pub async fn resolved(cluster: &Cluster, host: &Monitor) -> Result<(), Error> {
+pub(super) async fn resolved(cluster: &Cluster, host: &Monitor) -> Result<(), Error> {
     loop {
         if host.progress().iter().any(|road| road.progress.in_flight > 0) {
             tokio::time::sleep(LOOK_EVERY).await;
