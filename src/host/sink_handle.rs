@@ -45,7 +45,9 @@ impl SinkHandle {
             Status::Flowing => tracing::info!(sink, "The sink works; everything flows."),
             Status::Suspect => tracing::info!(sink, "A connection to the sink broke; one probe finds out."),
             Status::Tripped => tracing::warn!(sink, "The sink fails; records wait, and one probe at a time finds out."),
-            Status::Suspended => tracing::error!(sink, "The sink asked to stop (410); records wait until eddy is started again."),
+            Status::Suspended => {
+                tracing::error!(sink, "The sink asked to stop (410); records wait until eddy is started again.")
+            }
         }
     }
 
