@@ -137,7 +137,7 @@ async fn to_webhook(options: &Options, stage: &Stage, table: &mut Table) {
     let downstream = Downstream::start().await;
     let topology = stage.topology(options, "to-webhook", "webhook", &downstream.url()).await;
     let triggers = load::triggers(options.requests, options.bytes);
-    let in_flight = topology.sink().in_flight_max * topology.partitions() as usize;
+    let in_flight = topology.in_flight_max() * topology.partitions() as usize;
     let mut yardstick = None;
     if options.has(Part::PingPong) {
         let what = format!("bare ping-pong, {in_flight} requests at a time");
