@@ -149,7 +149,7 @@ impl Dev {
     }
 
     async fn report(&self, fed: Fed) -> anyhow::Result<Report> {
-        let audit = audit::audit(&self.topology, &self.cluster, &*self.guard, &self.host.monitor().progress()).await?;
+        let audit = audit::audit(self.host.topology(), &self.cluster, &*self.guard, &self.host.monitor().progress()).await?;
         Ok(Report::new(audit, fed, &self.host.monitor().counts(), self.demo.as_ref().map(Demo::seen)))
     }
 
