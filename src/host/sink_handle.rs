@@ -28,11 +28,25 @@ impl SinkHandle {
     /// Lets `act` look through the gate, and wakes the other tasks when that changed it.
     pub(super) fn with_gate<T>(&self, act: impl FnOnce(&mut Gate) -> T) -> T {
         let mut gate = self.gate.lock();
+        let before = gate.status();
         let result = act(&mut gate);
-        let epoch = gate.epoch();
+        let (after, epoch) = (gate.status(), gate.epoch());
         drop(gate);
+        if before != after {
+            self.tell(after);
+        }
         self.epoch.send_if_modified(|known| std::mem::replace(known, epoch) != epoch);
         result
+    }
+
+    fn tell(&self, status: Status) {
+        let sink = self.sink.name();
+        match status {
+            Status::Flowing => tracing::info!(sink, "The sink works; everything flows."),
+            Status::Suspect => tracing::info!(sink, "A connection to the sink broke; one probe finds out."),
+            Status::Tripped => tracing::warn!(sink, "The sink fails; records wait, and one probe at a time finds out."),
+            Status::Suspended => tracing::error!(sink, "The sink asked to stop (410); records wait until eddy is started again."),
+        }
     }
 
     /// Changes whenever waiting engines should look again.
