@@ -18,6 +18,7 @@ use eddy_topology::{
     engine::Road,
     gate::Status,
     names::TopicName,
+    outcome::Refusal,
     topology::Topology,
 };
 use tokio::{
@@ -197,6 +198,11 @@ impl Monitor {
     /// What the sink's gate lets through.
     pub fn sink_status(&self) -> Status {
         self.shared.sink.status()
+    }
+
+    /// What the sink said to the last delivery that failed, if any did.
+    pub fn last_refusal(&self) -> Option<Refusal> {
+        self.shared.sink.last_refusal()
     }
 
     /// How far every road is.

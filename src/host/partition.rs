@@ -179,8 +179,8 @@ impl PartitionTask {
     }
 
     fn deliver(&self, ticket: Ticket, delivery: Delivery) {
-        let sink = self.shared.sink.sink();
-        self.answers.push(async move { vec![(ticket, Answer::Outcome(sink.deliver(delivery).await))] }.boxed());
+        let shared = Arc::clone(&self.shared);
+        self.answers.push(async move { vec![(ticket, Answer::Outcome(shared.sink.deliver(delivery).await))] }.boxed());
     }
 
     fn claim(&self, claims: Vec<(Ticket, GuardedEffect)>) {

@@ -2,11 +2,6 @@
 //!
 //! The program is killed again and again while it feeds, judges, delivers, retries and dead-letters one input, each time
 //! started anew on the same data folder. The downstream lives in the test and remembers every request.
-#![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
-
-#[path = "common/downstream.rs"]
-mod downstream;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
@@ -15,8 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use downstream::{Downstream, Received};
 use serde_json::Value;
+
+use crate::downstream::{Downstream, Received, contains};
 
 const KILLS: usize = 20;
 const TRIGGERS: usize = 6000;
@@ -85,7 +81,7 @@ fn input_lines() -> String {
 fn scripted() -> impl Fn(&[u8]) -> u16 + Send + Sync + 'static {
     let tries = std::sync::Mutex::new(BTreeMap::<Vec<u8>, u32>::new());
     move |body| {
-        let is = |device: &str| String::from_utf8_lossy(body).contains(&format!("\"{device}\""));
+        let is = |device: &str| contains(body, &format!("\"{device}\""));
         if is(UNAVAILABLE) {
             return 503;
         }
