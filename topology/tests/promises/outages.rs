@@ -2,7 +2,7 @@
 
 use eddy_contract::Code;
 use eddy_topology::{
-    Road, Span,
+    Definition, Road, Span,
     gate::Status,
     testing::{Answer, TestDriver},
 };
@@ -63,6 +63,23 @@ fn one_trigger_that_always_gets_503_among_healthy_ones_stops_nobody_and_climbs_i
 
     assert_eq!(driver.dead_letter(&bad).attempts.delivery, 4);
     assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 2_000);
+}
+
+/// C39: tiers that are shorter than it takes to be sure of an outage do not exhaust anybody.
+#[test]
+fn a_downstream_that_refuses_connections_exhausts_nobody_however_short_the_tiers_are() {
+    let mut driver =
+        TestDriver::new(&Definition::parse("retry.tiers = ['1ms', '2ms', '3ms']\nsource.partitions = 2").unwrap());
+    driver.downstream().down(Answer::Fails(Code::Refused));
+
+    devices(&mut driver, 100);
+    driver.advance("1h");
+    driver.downstream().up();
+    driver.advance("1m");
+
+    assert!(driver.dead_letters().is_empty());
+    assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 100);
+    assert!(driver.is_settled());
 }
 
 /// C7: a blip costs at most one attempt.
