@@ -123,7 +123,10 @@ impl Dev {
             };
             if until_resolved {
                 let end = resolved(&cluster, &monitor).await?;
-                ensure!(end == resolved::End::Resolved, "the downstream asked to stop (410); what it did not take waits");
+                ensure!(
+                    end == resolved::End::Resolved,
+                    "the downstream asked to stop (410); what it did not take waits"
+                );
                 return Ok(End::Resolved(fed));
             }
             std::future::pending().await
@@ -150,7 +153,8 @@ impl Dev {
     }
 
     async fn report(&self, fed: Fed) -> anyhow::Result<Report> {
-        let audit = audit::audit(self.host.topology(), &self.cluster, &*self.guard, &self.host.monitor().progress()).await?;
+        let audit =
+            audit::audit(self.host.topology(), &self.cluster, &*self.guard, &self.host.monitor().progress()).await?;
         Ok(Report::new(audit, fed, &self.host.monitor().counts(), self.demo.as_ref().map(Demo::seen)))
     }
 

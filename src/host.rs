@@ -14,21 +14,13 @@ mod sink_handle;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use eddy_topology::{
-    engine::Road,
-    gate::Status,
-    names::TopicName,
-    outcome::Refusal,
-    topology::Topology,
-};
+use eddy_topology::{engine::Road, gate::Status, names::TopicName, outcome::Refusal, topology::Topology};
 use tokio::{
     sync::watch,
     task::{JoinError, JoinSet},
 };
 
-use self::{
-    clock::Clock, counters::Counters, judges::Judges, road::RoadTask, sink_handle::SinkHandle,
-};
+use self::{clock::Clock, counters::Counters, judges::Judges, road::RoadTask, sink_handle::SinkHandle};
 pub use self::{counters::Counts, partition::Progress};
 use crate::{
     broker::{self, Cluster, Writer, admin},

@@ -98,8 +98,7 @@ impl Downstream {
     pub(crate) async fn start<R: Into<Reply>>(script: impl Fn(&[u8]) -> R + Send + Sync + 'static) -> Self {
         let script: Arc<Script> = Arc::new(move |body| script(body).into());
         let desk = Arc::new(Desk { script: Mutex::new(script), received: Mutex::default() });
-        let mut downstream =
-            Self { address: (Ipv4Addr::LOCALHOST, 0).into(), desk, server: JoinSet::new() };
+        let mut downstream = Self { address: (Ipv4Addr::LOCALHOST, 0).into(), desk, server: JoinSet::new() };
         downstream.come_back().await;
         downstream
     }

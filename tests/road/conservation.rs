@@ -57,7 +57,10 @@ async fn after_a_mixed_run_over_three_partitions_every_record_is_accounted_for_i
     assert!(report.conserved, "{report:?}");
     assert_eq!(report.records, produced);
     assert_eq!((report.delivered, report.dead_lettered), (produced - 27, 27));
-    assert_eq!(report.codes, [("invalid_json", 9), ("rejected", 9), ("unavailable", 9)].map(|(k, n)| (k.into(), n)).into());
+    assert_eq!(
+        report.codes,
+        [("invalid_json", 9), ("rejected", 9), ("unavailable", 9)].map(|(k, n)| (k.into(), n)).into()
+    );
     assert_eq!((report.parked, report.in_flight, report.in_two_places_count), (0, 0, 0));
     assert_eq!(report.on_tiers.values().sum::<u64>(), 0);
     assert_eq!(road.counts().suppressed, 9);

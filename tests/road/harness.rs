@@ -21,7 +21,7 @@ use eddy::{
 };
 use eddy_contract::{Envelope, RecordId};
 use eddy_topology::{
-    Definition, Timestamp, Topology, TopicName, audit::Report, gate::Status, names::Names, testing::trigger_json,
+    Definition, Timestamp, TopicName, Topology, audit::Report, gate::Status, names::Names, testing::trigger_json,
 };
 use futures_util::FutureExt;
 use tempfile::TempDir;

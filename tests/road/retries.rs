@@ -44,7 +44,8 @@ async fn a_trigger_that_always_gets_503_among_healthy_ones_climbs_every_tier_nev
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_trigger_that_gets_400_is_a_dead_letter_after_one_attempt() {
-    let refused = |body: &[u8]| if contains(body, "refused") { Reply::from(400).body("no such fence") } else { 200.into() };
+    let refused =
+        |body: &[u8]| if contains(body, "refused") { Reply::from(400).body("no such fence") } else { 200.into() };
     let mut road = Road::start("", refused).await;
 
     let id = road.triggers(["refused"]).await.remove(0);
