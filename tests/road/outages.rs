@@ -82,8 +82,8 @@ async fn a_redirect_is_never_followed_and_dead_letters_nothing() {
         road.downstream.answers(move |_| Reply::from(status).header("location", ELSEWHERE));
         road.triggers(devices(10)).await;
         road.until("the breaker is open", |road| road.sink_status() == Status::Tripped).await;
-        let asked = road.downstream.received().len();
-        road.until("probes went out", |road| road.downstream.received().len() >= asked + 2).await;
+        let asked = road.downstream.requests();
+        road.until("probes went out", |road| road.downstream.requests() >= asked + 2).await;
         assert_eq!(road.location_shown().as_deref(), Some(ELSEWHERE));
         road.downstream.answers(|_| 200);
         road.until_resolved().await;
@@ -122,7 +122,7 @@ async fn a_410_suspends_the_sink_and_holds_everything_until_eddy_is_started_agai
     let report = road.audit().await;
     assert!(report.conserved, "{report:?}");
     assert_eq!((report.in_flight, report.dead_lettered), (20, 0));
-    assert_eq!(road.downstream.received().len(), 1, "it asked to stop");
+    assert_eq!(road.downstream.requests(), 1, "it asked to stop");
     road.stop().await;
     road.downstream.answers(|_| 200);
     road.go_on().await;

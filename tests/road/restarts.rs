@@ -17,7 +17,7 @@ async fn a_host_that_is_stopped_under_load_loses_nothing_and_sends_nothing_twice
     road.triggers(devices(600)).await;
 
     for stop in 1..=3 {
-        road.until("some more are delivered", |road| road.downstream.received().len() > 100 * stop).await;
+        road.until("some more are delivered", |road| road.downstream.requests() > 100 * stop).await;
         road.stop().await;
         road.go_on().await;
     }
