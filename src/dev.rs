@@ -5,12 +5,12 @@
 
 pub mod demo;
 mod folder;
-mod resolved;
+pub mod resolved;
 mod summary;
 
 use std::{io::BufRead, path::PathBuf, sync::Arc, time::Duration};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use eddy_embedded::Node;
 use eddy_topology::{
     definition::{Definition, SinkKind},
@@ -122,7 +122,11 @@ impl Dev {
                 None => Fed::default(),
             };
             if until_resolved {
-                resolved(&cluster, &monitor).await?;
+                let end = resolved(&cluster, &monitor).await?;
+                ensure!(
+                    end == resolved::End::Resolved,
+                    "the downstream asked to stop (410); what it did not take waits"
+                );
                 return Ok(End::Resolved(fed));
             }
             std::future::pending().await
@@ -149,7 +153,8 @@ impl Dev {
     }
 
     async fn report(&self, fed: Fed) -> anyhow::Result<Report> {
-        let audit = audit::audit(&self.topology, &self.cluster, &*self.guard, &self.host.monitor().progress()).await?;
+        let audit =
+            audit::audit(self.host.topology(), &self.cluster, &*self.guard, &self.host.monitor().progress()).await?;
         Ok(Report::new(audit, fed, &self.host.monitor().counts(), self.demo.as_ref().map(Demo::seen)))
     }
 

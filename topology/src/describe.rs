@@ -16,7 +16,7 @@ impl Topology {
     /// The picture, the topics, the tiers, the sink and the limits.
     pub fn describe(&self) -> String {
         let mut text = String::new();
-        let sections = [Self::picture, Self::topics, Self::roads, Self::tiers, Self::downstream, Self::memory];
+        let sections = [Self::picture, Self::topics, Self::roads, Self::retries, Self::downstream, Self::memory];
         for (number, section) in sections.into_iter().enumerate() {
             let line_break = if number > 0 { "\n" } else { "" };
             text.push_str(line_break);
@@ -68,7 +68,7 @@ impl Topology {
         Ok(())
     }
 
-    fn tiers(&self, out: &mut String) -> fmt::Result {
+    fn retries(&self, out: &mut String) -> fmt::Result {
         let attempts = self.schedule.ceiling() + 1;
         writeln!(out, "retries")?;
         writeln!(
