@@ -8,7 +8,6 @@
 
 #[path = "../modules/chain.rs"]
 mod chain;
-mod guest;
 
 use std::time::{Duration, Instant};
 
@@ -31,8 +30,8 @@ const VOLUME_BYTES: usize = 2_000_000_000;
 const BASE: Base = Base { offset: 0, timestamp_ms: 1_796_000_000_500 };
 
 fn main() {
-    let copy = guest::copying_module();
-    let modules = [("validate", VALIDATE_WASM), ("stock macro, only copies", copy.as_slice())];
+    let copy = eddy_guests::copy();
+    let modules = [("validate", VALIDATE_WASM), ("stock macro, only copies", copy)];
 
     println!("triggers of {TRIGGER_BYTES} bytes in batches of {BATCH_RECORDS}");
     for (name, wasm) in modules {

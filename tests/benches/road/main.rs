@@ -12,8 +12,6 @@ mod bare;
 mod chain;
 mod downstream;
 mod engine;
-#[path = "../guest.rs"]
-mod guest;
 mod intake;
 mod load;
 mod measure;
@@ -87,7 +85,7 @@ async fn main() {
         options.partitions,
         measure::machine()
     ));
-    let copy = guest::copying_module();
+    let copy = eddy_guests::copy();
     if options.has(Part::Modules) {
         modules(&copy, &mut table);
     }
