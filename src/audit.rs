@@ -11,7 +11,6 @@ use eddy_topology::{
     effect::{Claim, GuardedEffect},
     engine::Road,
     names::TopicName,
-    time::Span,
     topology::Topology,
 };
 
@@ -25,7 +24,8 @@ use crate::{
 /// Effects that the guard is asked about at once.
 const LOOKUP_MAX: usize = 10_000;
 
-/// Audits everything that the source holds. `progress` says how far each road is.
+/// Audits everything that the source holds. `topology` is the host's own, with leftover tiers; `progress` says how far
+/// each road is.
 ///
 /// # Errors
 /// When a topic cannot be read.
@@ -51,7 +51,7 @@ pub async fn audit(
     let names = topology.names();
     waiting(cluster, &names.parked, &Positions::new(), Place::Parked, &mut audit).await?;
     audit.dead_letters(&letters::dead_letters(cluster, &names.dlq).await?);
-    let tiers: Vec<String> = topology.schedule().tiers().iter().map(Span::to_string).collect();
+    let tiers: Vec<String> = topology.tiers().iter().map(|tier| tier.delay.to_string()).collect();
     Ok(audit.finish(&tiers))
 }
 

@@ -7,11 +7,11 @@ pub mod demo;
 mod folder;
 mod progress;
 mod report;
-mod resolved;
+pub mod resolved;
 
 use std::{io::BufRead, path::PathBuf, sync::Arc, time::Duration};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use eddy_embedded::Node;
 use eddy_topology::{
     definition::{Definition, SinkKind},
@@ -124,7 +124,11 @@ impl Dev {
                 None => Fed::default(),
             };
             if until_resolved {
-                resolved(&cluster, &monitor).await?;
+                let end = resolved(&cluster, &monitor).await?;
+                ensure!(
+                    end == resolved::End::Resolved,
+                    "the downstream asked to stop (410); what it did not take waits"
+                );
                 return Ok(End::Resolved(fed));
             }
             std::future::pending().await
@@ -151,7 +155,8 @@ impl Dev {
     }
 
     async fn report(&self, fed: Fed) -> anyhow::Result<Report> {
-        let audit = audit::audit(&self.topology, &self.cluster, &*self.guard, &self.host.monitor().progress()).await?;
+        let progress = self.host.monitor().progress();
+        let audit = audit::audit(self.host.topology(), &self.cluster, &*self.guard, &progress).await?;
         let tiers = self.tier_records().await?;
         Ok(Report::new(audit, tiers, fed, &self.host.monitor().counts(), self.demo.as_ref().map(Demo::seen)))
     }
@@ -159,7 +164,8 @@ impl Dev {
     /// How many records each tier's topic has ever held: offsets are not used twice.
     async fn tier_records(&self) -> anyhow::Result<Vec<(Span, u64)>> {
         let mut records = Vec::new();
-        for (topic, delay) in self.topology.names().tiers.iter().zip(self.topology.schedule().tiers()) {
+        let topology = self.host.topology();
+        for (topic, delay) in topology.names().tiers.iter().zip(topology.schedule().tiers()) {
             let mut ends = 0;
             for partition in 0..self.cluster.partitions(topic.as_str()).await?.unwrap_or(0) {
                 ends += self.cluster.offsets(topic.as_str(), partition).await?.end;

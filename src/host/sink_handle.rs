@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use eddy_topology::gate::{Gate, Status};
+use eddy_topology::{
+    effect::Delivery,
+    gate::{Gate, Status},
+    outcome::{Outcome, Refusal},
+};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -13,16 +17,23 @@ pub(super) struct SinkHandle {
     sink: Arc<dyn Sink>,
     gate: Mutex<Gate>,
     epoch: watch::Sender<u64>,
+    /// So that a person can be told why the gate is shut: what is held has no envelope to say it.
+    last_refusal: Mutex<Option<Refusal>>,
 }
 
 impl SinkHandle {
     pub(super) fn new(sink: Arc<dyn Sink>, gate: Gate) -> Self {
         let epoch = watch::Sender::new(gate.epoch());
-        Self { sink, gate: Mutex::new(gate), epoch }
+        Self { sink, gate: Mutex::new(gate), epoch, last_refusal: Mutex::default() }
     }
 
-    pub(super) fn sink(&self) -> Arc<dyn Sink> {
-        Arc::clone(&self.sink)
+    /// Delivers once.
+    pub(super) async fn deliver(&self, delivery: Delivery) -> Outcome {
+        let outcome = self.sink.deliver(delivery).await;
+        if let Outcome::Failed(refusal) = &outcome {
+            *self.last_refusal.lock() = Some(refusal.clone());
+        }
+        outcome
     }
 
     /// Lets `act` look through the gate, and wakes the other tasks when that changed it.
@@ -41,12 +52,15 @@ impl SinkHandle {
 
     fn tell(&self, status: Status) {
         let sink = self.sink.name();
+        let why = self.last_refusal.lock().as_ref().map_or_else(String::new, explain);
         match status {
             Status::Flowing => tracing::info!(sink, "The sink works; everything flows."),
-            Status::Suspect => tracing::info!(sink, "A connection to the sink broke; one probe finds out."),
-            Status::Tripped => tracing::warn!(sink, "The sink fails; records wait, and one probe at a time finds out."),
+            Status::Suspect => tracing::info!(sink, why, "A connection to the sink broke; one probe finds out."),
+            Status::Tripped => {
+                tracing::warn!(sink, why, "The sink fails; records wait, and one probe at a time finds out.");
+            }
             Status::Suspended => {
-                tracing::error!(sink, "The sink asked to stop (410); records wait until eddy is started again.")
+                tracing::error!(sink, why, "The sink asked to stop (410); records wait until eddy is started again.");
             }
         }
     }
@@ -56,8 +70,21 @@ impl SinkHandle {
         self.epoch.subscribe()
     }
 
+    /// What the sink said to the last delivery that failed, if any did.
+    pub(super) fn last_refusal(&self) -> Option<Refusal> {
+        self.last_refusal.lock().clone()
+    }
+
     /// What the gate lets through now.
     pub(super) fn status(&self) -> Status {
         self.gate.lock().status()
     }
+}
+
+/// A refusal in one line.
+fn explain(refusal: &Refusal) -> String {
+    let status = refusal.status.map(|status| format!(" {status}")).unwrap_or_default();
+    let location = refusal.location.as_ref().map(|location| format!(" to {location}")).unwrap_or_default();
+    let message = if refusal.message.is_empty() { String::new() } else { format!(": {}", refusal.message) };
+    format!("{}{status}{location}{message}", refusal.code)
 }

@@ -84,14 +84,14 @@ pub enum Road {
     Intake,
     /// The failures topic through `classify` to a tier or the dead letters.
     Route,
-    /// The tier with this index to the sink, when due.
+    /// The tier with this index in [`Topology::tiers`] to the sink, when due.
     Tier(usize),
 }
 
 impl Road {
     /// Every road of `topology`.
     pub fn all(topology: &Topology) -> impl Iterator<Item = Self> + use<> {
-        let tiers = topology.schedule.tiers().len();
+        let tiers = topology.tiers.len();
         [Self::Intake, Self::Route].into_iter().chain((0..tiers).map(Self::Tier))
     }
 
@@ -100,7 +100,7 @@ impl Road {
         match self {
             Self::Intake => &topology.names.source,
             Self::Route => &topology.names.failures,
-            Self::Tier(tier) => &topology.names.tiers[tier],
+            Self::Tier(tier) => &topology.tiers[tier].topic,
         }
     }
 
@@ -162,7 +162,7 @@ impl Engine {
     /// An engine for `road` through `partition`, whose first record has the offset `start` or a larger one.
     pub fn new(topology: Arc<Topology>, road: Road, partition: u32, start: i64) -> Self {
         let delay = match road {
-            Road::Tier(tier) => topology.schedule.tiers()[tier],
+            Road::Tier(tier) => topology.tiers[tier].delay,
             Road::Intake | Road::Route => Span::default(),
         };
         let release = Release::new(topology.spread_of(delay), topology.limits.window_max);
@@ -193,7 +193,7 @@ impl Engine {
         if self.draining || self.stall.is_stalled() || self.bytes >= limits.window_bytes_max {
             return 0;
         }
-        if !gate.is_flowing() && self.ready.len() >= self.topology.sink.in_flight_max {
+        if !gate.is_flowing() && self.ready.len() >= self.topology.in_flight_max() {
             return 0;
         }
         let unsettled = limits.window_max.saturating_sub(self.flights.unsettled());

@@ -7,7 +7,7 @@
 //! | state | sends | failures that may be the sink's | leaves it |
 //! |---|---|---|---|
 //! | flowing | everything | are counted, until [`failures_max`](BreakerDefinition::failures_max) in a row | |
-//! | suspect | one probe after `blip_delay` | of the probe are counted, of others not | when a probe is answered |
+//! | suspect | one probe after `blip_delay` | of the probe are counted while no other record failed | when a probe is answered |
 //! | tripped | one probe at a time, ever more seldom | are not counted | when a probe is answered |
 //! | suspended | nothing | are not counted | when an operator resumes it |
 //!
@@ -18,7 +18,8 @@
 //!
 //! A refused or reset connection makes a flowing sink *suspect*; many failures in a row, or a single one that no record
 //! can help (credentials, certificate, redirect), *trip* it; 410 *suspends* it. An answer that blames the record proves
-//! that the sink works. So one record that always fails among healthy ones never trips anything, because their
+//! that the sink works. As soon as two records failed in a row, a suspect sink is taken to be the one at fault, and
+//! probes cost their records nothing. So one record that always fails among healthy ones never trips anything, because their
 //! successes break the row, while an outage trips after a handful. Where nothing succeeds at all, the two look alike; then
 //! the records wait, because waiting loses nothing.
 //!
@@ -37,6 +38,8 @@ pub struct Gate {
     state: State,
     /// Failures since the last answer that proved the sink to work.
     failures_in_row: u32,
+    /// How many of them were the first failure of their record.
+    records_in_row: u32,
     /// When an answer last proved the sink to work. It is taken to work when it is first asked.
     worked_at: Option<Timestamp>,
     epoch: u64,
@@ -113,6 +116,7 @@ impl Gate {
         Self {
             state: State::Flowing,
             failures_in_row: 0,
+            records_in_row: 0,
             worked_at: None,
             epoch: 0,
             limits: sink.breaker.clone(),
@@ -189,7 +193,7 @@ impl Gate {
     pub(crate) fn succeeded(&mut self, pass: Pass, now: Timestamp) {
         match (self.state, pass) {
             (State::Flowing, _) => {
-                self.failures_in_row = 0;
+                self.end_row();
                 self.worked_at = Some(now);
             }
             (State::Suspect(_) | State::Tripped { .. }, Pass::Probe) => {
@@ -251,13 +255,18 @@ impl Gate {
             (State::Flowing, _) | (State::Suspect(_), Pass::Probe) => {}
         }
         self.failures_in_row += 1;
+        self.records_in_row += u32::from(failed.first_failed_at.is_none());
         if self.failures_in_row >= self.limits.failures_max {
             self.trip(failed.pass, now);
             return Ruling::Held;
         }
         let is_blip = Blame::of(failed.refusal.code) == Blame::Blip;
-        if is_blip || !self.is_flowing() {
+        let is_probe = !self.is_flowing();
+        if is_blip || is_probe {
             self.enter(State::Suspect(Probe::At(now.plus(self.limits.blip_delay))));
+        }
+        if is_probe && self.records_in_row > 1 {
+            return Ruling::Held;
         }
         if is_blip && failed.first_failed_at.is_none() { Ruling::AgainInPlace } else { Ruling::Counted }
     }
@@ -281,8 +290,13 @@ impl Gate {
     }
 
     fn flow(&mut self) {
-        self.failures_in_row = 0;
+        self.end_row();
         self.enter(State::Flowing);
+    }
+
+    const fn end_row(&mut self) {
+        self.failures_in_row = 0;
+        self.records_in_row = 0;
     }
 
     fn enter(&mut self, state: State) {
@@ -403,6 +417,22 @@ mod tests {
         }
 
         assert_eq!(gate.status(), Status::Flowing);
+    }
+
+    #[test]
+    fn probes_of_a_suspect_sink_cost_nothing_once_a_second_record_has_failed() {
+        let mut gate = Gate::new(&Definition::default().sink);
+        let mut probe = |first_failed_at| {
+            let pass = gate.admit(NO_PATIENCE, gate.wake_at().unwrap_or(NOW)).unwrap();
+            let refusal = refusal(Code::Refused);
+            gate.failed(FailedTry { pass, refusal: &refusal, first_failed_at, beyond_tiers: false }, NOW)
+        };
+
+        let alone = [probe(None), probe(Some(NOW))];
+        let together = [probe(None), probe(Some(NOW)), probe(Some(NOW))];
+
+        assert_eq!(alone, [Ruling::AgainInPlace, Ruling::Counted]);
+        assert_eq!(together, [Ruling::Held; 3]);
     }
 
     #[test]

@@ -65,6 +65,22 @@ fn one_trigger_that_always_gets_503_among_healthy_ones_stops_nobody_and_climbs_i
     assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 2_000);
 }
 
+/// C39: refused connections are nobody's fault, also where there is too little traffic to be sure of an outage soon.
+#[test]
+fn a_downstream_that_refuses_connections_for_an_hour_exhausts_neither_of_two_triggers() {
+    let mut driver = TestDriver::default();
+    driver.downstream().down(Answer::Fails(Code::Refused));
+
+    devices(&mut driver, 2);
+    driver.advance("1h");
+    driver.downstream().up();
+    driver.advance("10m");
+
+    assert!(driver.dead_letters().is_empty());
+    assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 2);
+    assert!(driver.is_settled());
+}
+
 /// C7: a blip costs at most one attempt.
 #[test]
 fn a_downstream_that_refuses_connections_for_200ms_under_load_costs_one_attempt_of_one_record() {
