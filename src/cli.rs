@@ -6,6 +6,7 @@
 pub mod apply;
 pub mod check;
 pub mod describe;
+#[cfg(feature = "embedded")]
 pub mod dev;
 pub mod dlq;
 pub mod generate;

@@ -8,7 +8,9 @@ use std::{
 
 use anyhow::{Context, ensure};
 
-use crate::{broker, output::Hint};
+use crate::broker;
+#[cfg(feature = "embedded")]
+use crate::output::Hint;
 
 /// A Fluvio cluster.
 #[derive(Debug, Clone, clap::Args)]

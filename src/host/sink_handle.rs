@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use crate::sinks::Sink;
 
 /// See the module's documentation. The lock is held for calls into the engine only, never across an `await`.
-pub struct SinkHandle {
+pub(super) struct SinkHandle {
     sink: Arc<dyn Sink>,
     gate: Mutex<Gate>,
     epoch: watch::Sender<u64>,
@@ -76,7 +76,7 @@ impl SinkHandle {
     }
 
     /// What the gate lets through now.
-    pub fn status(&self) -> Status {
+    pub(super) fn status(&self) -> Status {
         self.gate.lock().status()
     }
 }

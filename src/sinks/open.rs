@@ -85,7 +85,7 @@ pub async fn open(topology: &Topology, cluster: &Cluster) -> Result<Arc<dyn Sink
 /// As many as deliveries can be on their way at once: intake and tiers of every partition.
 fn connections_max(topology: &Topology) -> usize {
     let roads = 1 + topology.schedule().tiers().len();
-    topology.sink().in_flight_max * roads * topology.partitions() as usize
+    topology.in_flight_max() * roads * topology.partitions() as usize
 }
 
 fn options<T: DeserializeOwned>(sink: &SinkDefinition) -> Result<T, OpenError> {

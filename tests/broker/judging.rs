@@ -76,7 +76,7 @@ async fn a_skipped_batch_is_noticed_by_the_gap_before_the_next_one() {
     let topic = test.topic("skipped").await;
     let producer = Producer::connect(&test.cluster, &topic).await;
     producer.texts(&["small"]).await;
-    let mut judging = judging(crate::through::faulty_module());
+    let mut judging = judging(Bytes::from_static(eddy_guests::faulty()));
     judging.stall_after = Duration::from_secs(3600);
     let mut reader = eddy::broker::judged::read(&test.cluster, &topic, 0, 0, judging);
     reader.next().await.unwrap().unwrap();

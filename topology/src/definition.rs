@@ -84,8 +84,9 @@ pub struct SinkDefinition {
     pub topic: Option<String>,
     /// How long one delivery may take.
     pub timeout: Span,
-    /// Deliveries on their way at once, per partition and road.
-    pub in_flight_max: usize,
+    /// Deliveries on their way at once, per partition and road; [`SinkKind::in_flight_max`] when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_max: Option<usize>,
     /// What only one kind of sink understands.
     #[serde(default)]
     pub options: toml::Table,
@@ -178,6 +179,15 @@ impl SinkKind {
             Self::Webhook => "webhook",
             Self::Topic => "topic",
             Self::Stdout => "stdout",
+        }
+    }
+
+    /// How many deliveries are on their way at once when a definition does not say. To a webhook each has a connection
+    /// to itself; to a topic they travel together, and a batch that waits for the disk must not stop the next.
+    pub const fn in_flight_max(self) -> usize {
+        match self {
+            Self::Webhook | Self::Stdout => 64,
+            Self::Topic => 4096,
         }
     }
 

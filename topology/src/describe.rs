@@ -94,7 +94,7 @@ impl Topology {
         let breaker = &sink.breaker;
         writeln!(out, "downstream")?;
         writeln!(out, "  {} ({}): {target}", sink.name, self.sink_kind.as_str())?;
-        writeln!(out, "  {} at once per partition and road, each for at most {}", sink.in_flight_max, sink.timeout)?;
+        writeln!(out, "  {} at once per partition and road, each for at most {}", self.in_flight_max(), sink.timeout)?;
         writeln!(
             out,
             "  stops after {} in a row, then probes every {} to {}; a broken connection is tried again after {}",

@@ -198,7 +198,7 @@ impl Engine {
         if self.draining || self.stall.is_stalled() || self.bytes >= limits.window_bytes_max {
             return 0;
         }
-        if !gate.is_flowing() && self.ready.len() >= self.topology.sink.in_flight_max {
+        if !gate.is_flowing() && self.ready.len() >= self.topology.in_flight_max() {
             return 0;
         }
         let unsettled = limits.window_max.saturating_sub(self.flights.unsettled());

@@ -459,7 +459,9 @@ mod tests {
         let mut gate = Gate::new(&Definition::default().sink);
         gate.succeeded(Pass::Free, NOW.plus_ms(-2));
 
-        (0..10).for_each(|_| drop(fail_again(&mut gate, Pass::Free, NOW.plus_ms(-1))));
+        for _ in 0..10 {
+            fail_again(&mut gate, Pass::Free, NOW.plus_ms(-1));
+        }
 
         assert_eq!(gate.status(), Status::Tripped);
     }

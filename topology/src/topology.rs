@@ -96,6 +96,11 @@ impl Topology {
         self.sink_kind
     }
 
+    /// Deliveries on their way at once, per partition and road.
+    pub fn in_flight_max(&self) -> usize {
+        self.sink.in_flight_max.unwrap_or_else(|| self.sink_kind.in_flight_max())
+    }
+
     /// The modules' parameters.
     pub const fn modules(&self) -> &ModulesDefinition {
         &self.modules

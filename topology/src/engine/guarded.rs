@@ -57,7 +57,7 @@ impl Engine {
 
     /// Whether a delivery may begin, as far as it depends on this engine.
     pub(super) fn may_start(&self) -> bool {
-        !self.draining && !self.stall.is_stalled() && self.sending < self.topology.sink.in_flight_max
+        !self.draining && !self.stall.is_stalled() && self.sending < self.topology.in_flight_max()
     }
 
     /// When the next delivery may begin that cannot begin now, unless something happens before.

@@ -234,7 +234,7 @@ fn due_records_for_which_there_is_no_room_wait_without_spinning() {
     driver.advance("1m");
 
     let on_their_way = driver.received().iter().filter(|sent| sent.attempt == 2).count();
-    assert_eq!(on_their_way, driver.topology().sink().in_flight_max);
+    assert_eq!(on_their_way, driver.topology().in_flight_max());
 }
 
 #[test]

@@ -6,7 +6,6 @@
 
 mod cluster;
 mod consumer_offsets;
-mod guest;
 mod lifetime;
 mod records;
 mod smartmodules;
