@@ -11,7 +11,6 @@ use eddy_topology::{
     effect::{Claim, GuardedEffect},
     engine::Road,
     names::TopicName,
-    time::Span,
     topology::Topology,
 };
 
@@ -25,7 +24,8 @@ use crate::{
 /// Effects that the guard is asked about at once.
 const LOOKUP_MAX: usize = 10_000;
 
-/// Audits everything that the source holds. `progress` says how far each road is.
+/// Audits everything that the source holds. `topology` is the host's own, with leftover tiers; `progress` says how far
+/// each road is.
 ///
 /// # Errors
 /// When a topic cannot be read.
@@ -51,7 +51,7 @@ pub async fn audit(
     let names = topology.names();
     waiting(cluster, &names.parked, &Positions::new(), Place::Parked, &mut audit).await?;
     audit.dead_letters(&letters::dead_letters(cluster, &names.dlq).await?);
-    let tiers: Vec<String> = topology.schedule().tiers().iter().map(Span::to_string).collect();
+    let tiers: Vec<String> = topology.tiers().iter().map(|tier| tier.delay.to_string()).collect();
     Ok(audit.finish(&tiers))
 }
 
@@ -68,15 +68,20 @@ async fn source(
     let params = topology.modules().validate.params.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let params = eddy_validate::Params::parse(params).unwrap_or(eddy_validate::Params::DEFAULT);
     let mut effects = Vec::new();
-    letters::scan(cluster, source, |_| 0, |partition, record| {
-        let id = RecordId { topic: source.as_str().to_owned(), partition, offset: record.offset, part: 0 };
-        audit.source(id.clone());
-        if positions.get(&(source.clone(), partition)).is_none_or(|position| record.offset >= *position) {
-            audit.found(&id, Place::Unread);
-        } else if let Some(effect) = effect_of(topology, &params, &record) {
-            effects.push((id, effect));
-        }
-    })
+    letters::scan(
+        cluster,
+        source,
+        |_| 0,
+        |partition, record| {
+            let id = RecordId { topic: source.as_str().to_owned(), partition, offset: record.offset, part: 0 };
+            audit.source(id.clone());
+            if positions.get(&(source.clone(), partition)).is_none_or(|position| record.offset >= *position) {
+                audit.found(&id, Place::Unread);
+            } else if let Some(effect) = effect_of(topology, &params, &record) {
+                effects.push((id, effect));
+            }
+        },
+    )
     .await?;
     Ok(effects)
 }

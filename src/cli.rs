@@ -6,6 +6,7 @@
 pub mod apply;
 pub mod check;
 pub mod describe;
+#[cfg(feature = "embedded")]
 pub mod dev;
 pub mod dlq;
 pub mod generate;
@@ -86,14 +87,14 @@ impl Command {
     fn run(self, printer: Printer) -> anyhow::Result<ExitCode> {
         match self {
             #[cfg(feature = "embedded")]
-            Command::Dev(args) => block_on(dev::run(args, printer)),
-            Command::Apply(args) => block_on(apply::run(&args, printer)),
-            Command::Run(args) => block_on(run::run(&args, printer)),
-            Command::Describe(args) => describe::run(&args, printer),
-            Command::Check(args) => check::run(&args, printer),
-            Command::Produce(args) => block_on(produce::run(&args, printer)),
-            Command::Generate(args) => generate::run(&args, printer),
-            Command::Dlq(args) => block_on(dlq::run(args, printer)),
+            Self::Dev(args) => block_on(dev::run(args, printer)),
+            Self::Apply(args) => block_on(apply::run(&args, printer)),
+            Self::Run(args) => block_on(run::run(&args, printer)),
+            Self::Describe(args) => describe::run(&args, printer),
+            Self::Check(args) => check::run(&args, printer),
+            Self::Produce(args) => block_on(produce::run(&args, printer)),
+            Self::Generate(args) => generate::run(&args, printer),
+            Self::Dlq(args) => block_on(dlq::run(args, printer)),
         }
     }
 }
@@ -132,7 +133,11 @@ impl DefinitionArgs {
 
 /// Runs a command that needs the network, on as many threads as there are cores.
 fn block_on<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?.block_on(command)
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?
+        .block_on(command)
 }
 
 /// Adds what the error itself knows about a cure.

@@ -5,12 +5,12 @@
 
 pub mod demo;
 mod folder;
-mod resolved;
+pub mod resolved;
 mod summary;
 
 use std::{io::BufRead, path::PathBuf, sync::Arc, time::Duration};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use eddy_embedded::Node;
 use eddy_topology::{
     definition::{Definition, SinkKind},
@@ -18,8 +18,8 @@ use eddy_topology::{
 };
 use tokio::task::JoinHandle;
 
-use self::{demo::Demo, folder::Folder, resolved::resolved};
 pub use self::summary::Report;
+use self::{demo::Demo, folder::Folder, resolved::resolved};
 use crate::{
     audit,
     broker::{Cluster, Target, admin},
@@ -87,7 +87,8 @@ impl Dev {
         admin::apply(&cluster, &deploy::plan(&topology)).await?;
         let guard = Arc::new(EmbeddedGuard::open(&folder.guard(), &topology.guard().into())?);
         let sink = sinks::open(&topology, &cluster).await?;
-        let host = Host::start(Arc::clone(&topology), cluster.clone(), Arc::clone(&guard) as Arc<dyn Guard>, sink).await?;
+        let host =
+            Host::start(Arc::clone(&topology), cluster.clone(), Arc::clone(&guard) as Arc<dyn Guard>, sink).await?;
         let dev = Self { topology, cluster, guard, host, demo, node, folder };
         dev.introduce(printer);
         Ok(dev)
@@ -98,7 +99,9 @@ impl Dev {
         printer.say(format_args!("node        {} (Fluvio's protocol; --cluster takes it)", self.node.address()));
         printer.say(format_args!("source      {} × {} partitions", names.source, self.topology.partitions()));
         match &self.demo {
-            Some(demo) => printer.say(format_args!("downstream  {} (demo: most 200, some 503, 422 or slow)", demo.url())),
+            Some(demo) => {
+                printer.say(format_args!("downstream  {} (demo: most 200, some 503, 422 or slow)", demo.url()))
+            }
             None => printer.say(format_args!("downstream  {}", self.topology.sink().name)),
         }
         printer.say(format_args!("data        {}", self.folder.path().display()));
@@ -119,7 +122,11 @@ impl Dev {
                 None => Fed::default(),
             };
             if until_resolved {
-                resolved(&cluster, &monitor).await?;
+                let end = resolved(&cluster, &monitor).await?;
+                ensure!(
+                    end == resolved::End::Resolved,
+                    "the downstream asked to stop (410); what it did not take waits"
+                );
                 return Ok(End::Resolved(fed));
             }
             std::future::pending().await
@@ -146,7 +153,8 @@ impl Dev {
     }
 
     async fn report(&self, fed: Fed) -> anyhow::Result<Report> {
-        let audit = audit::audit(&self.topology, &self.cluster, &*self.guard, &self.host.monitor().progress()).await?;
+        let audit =
+            audit::audit(self.host.topology(), &self.cluster, &*self.guard, &self.host.monitor().progress()).await?;
         Ok(Report::new(audit, fed, &self.host.monitor().counts(), self.demo.as_ref().map(Demo::seen)))
     }
 

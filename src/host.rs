@@ -1,7 +1,7 @@
 //! The host: carries a topology's decisions out on a cluster.
 //!
-//! One task per road and partition owns its reader and its engine; the sink and the guard are shared handles. The
-//! host reads, writes, delivers and tells the time; it decides nothing about a record. It starts nothing that is not
+//! One task per road and partition owns its reader and its engine; the sink and the guard are shared handles. Tiers that
+//! an earlier definition had and this one has not are drained beside the others. The host reads, writes, delivers and tells the time; it decides nothing about a record. It starts nothing that is not
 //! there: topics and modules are applied before, by `eddy apply` or `eddy dev`.
 
 mod clock;
@@ -9,28 +9,21 @@ mod committer;
 mod counters;
 mod judges;
 mod partition;
+mod road;
 mod sink_handle;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use eddy_topology::{
-    engine::{Engine, Road},
-    gate::Status,
-    names::TopicName,
-    topology::Topology,
-};
+use eddy_topology::{engine::Road, gate::Status, names::TopicName, outcome::Refusal, topology::Topology};
 use tokio::{
     sync::watch,
     task::{JoinError, JoinSet},
 };
 
+use self::{clock::Clock, counters::Counters, judges::Judges, road::RoadTask, sink_handle::SinkHandle};
 pub use self::{counters::Counts, partition::Progress};
-use self::{
-    clock::Clock, committer::Committer, counters::Counters, judges::Judges, partition::PartitionTask,
-    sink_handle::SinkHandle,
-};
 use crate::{
-    broker::{self, Cluster, Writer, judged, positions, pull},
+    broker::{self, Cluster, Writer, admin},
     guard::{Claimant, Guard},
     sinks::Sink,
 };
@@ -104,11 +97,14 @@ impl Host {
         guard: Arc<dyn Guard>,
         sink: Arc<dyn Sink>,
     ) -> Result<Self, Error> {
-        let partitions = partitions_of(&topology, &cluster).await?;
+        let topics: BTreeMap<String, u32> =
+            admin::topics(&cluster).await?.into_iter().map(|topic| (topic.name, topic.partitions)).collect();
+        let topology = Arc::unwrap_or_clone(topology).with_leftovers(topics.keys().map(String::as_str));
+        let partitions = partitions_of(&topology, &topics)?;
         let sink = SinkHandle::new(sink, topology.gate());
         let writer = Writer::new(&cluster);
         let shared = Arc::new(Shared {
-            topology,
+            topology: Arc::new(topology),
             cluster,
             clock: Clock::default(),
             guard,
@@ -118,8 +114,11 @@ impl Host {
         });
         let stop = watch::Sender::new(false);
         let mut host = Self { shared, tasks: JoinSet::new(), roads: Vec::new(), stop };
-        let judges = Judges::load(&host.shared).await?;
-        for road in Road::all(&host.shared.topology) {
+        let judges = Arc::new(Judges::load(&host.shared).await?);
+        let roads: Vec<Road> = Road::all(&host.shared.topology).collect();
+        for road in roads {
+            // A leftover tier may be older than the source's newest partitions.
+            let partitions = topics[road.topic(&host.shared.topology).as_str()].min(partitions);
             for partition in 0..partitions {
                 host.open(road, partition, &judges).await?;
             }
@@ -127,35 +126,17 @@ impl Host {
         Ok(host)
     }
 
-    async fn open(&mut self, road: Road, partition: u32, judges: &Judges) -> Result<(), Error> {
-        let Shared { topology, cluster, .. } = &*self.shared;
-        let topic = road.topic(topology).clone();
-        let consumer = road.consumer_id(topology);
-        let position = positions::load(cluster, &consumer, topic.as_str(), partition).await?;
-        if let positions::Origin::Clamped { stored } = position.origin {
-            tracing::error!(%topic, partition, stored, log_end = position.log.end, "The log ends before the committed position: the broker lost records.");
-        }
-        let start = position.offset;
-        let reader = match road {
-            Road::Intake => judged::read(cluster, topic.as_str(), partition, start, judges.validate.clone()),
-            Road::Route => judged::read(cluster, topic.as_str(), partition, start, judges.classify.clone()),
-            Road::Tier(_) => pull::read(cluster, topic.as_str(), partition, start),
-        };
-        let engine = Engine::new(Arc::clone(topology), road, partition, start);
+    async fn open(&mut self, road: Road, partition: u32, judges: &Arc<Judges>) -> Result<(), Error> {
         let claimant = Claimant(self.roads.len() as u64);
-        let task = PartitionTask::new(Arc::clone(&self.shared), (topic.clone(), partition), claimant, engine, reader);
-        let progress = task.progress();
-        let committer = Committer::new(cluster, &consumer, topic.as_str(), partition, start);
-        self.roads.push((topic, partition, progress.clone()));
-        let stop = self.stop.subscribe();
-        self.tasks.spawn(async move {
-            let committing = tokio::spawn(committer.run(progress));
-            // The task drops its end of the progress when it is done; the committer then stores the last one.
-            let done = task.run(stop).await;
-            committing.await??;
-            done
-        });
+        let task = RoadTask::open(&self.shared, road, partition, claimant, judges).await?;
+        self.roads.push((road.topic(&self.shared.topology).clone(), partition, task.progress()));
+        self.tasks.spawn(task.run(self.stop.subscribe()));
         Ok(())
+    }
+
+    /// The topology as it runs: with the leftover tiers that the cluster has.
+    pub fn topology(&self) -> &Topology {
+        &self.shared.topology
     }
 
     /// A view of this host, for as long as anybody wants it.
@@ -211,6 +192,11 @@ impl Monitor {
         self.shared.sink.status()
     }
 
+    /// What the sink said to the last delivery that failed, if any did.
+    pub fn last_refusal(&self) -> Option<Refusal> {
+        self.shared.sink.last_refusal()
+    }
+
     /// How far every road is.
     pub fn progress(&self) -> Vec<RoadProgress> {
         let progress = |(topic, partition, progress): &(TopicName, u32, watch::Receiver<Progress>)| RoadProgress {
@@ -223,15 +209,15 @@ impl Monitor {
 }
 
 /// The source's partition count; every derived topic must have as many.
-async fn partitions_of(topology: &Topology, cluster: &Cluster) -> Result<u32, Error> {
+fn partitions_of(topology: &Topology, topics: &BTreeMap<String, u32>) -> Result<u32, Error> {
     let names = topology.names();
-    let count = async |topic: &TopicName| {
+    let count = |topic: &TopicName| {
         let missing = || broker::Error::TopicMissing { topic: topic.as_str().to_owned() };
-        Ok::<_, Error>(cluster.partitions(topic.as_str()).await?.ok_or_else(missing)?)
+        topics.get(topic.as_str()).copied().ok_or_else(missing)
     };
-    let source_partitions = count(&names.source).await?;
-    for topic in [&names.failures, &names.dlq, &names.parked].into_iter().chain(&names.tiers) {
-        let partitions = count(topic).await?;
+    let source_partitions = count(&names.source)?;
+    for topic in names.data_topics() {
+        let partitions = count(topic)?;
         if partitions < source_partitions {
             return Err(Error::TooFewPartitions { topic: topic.clone(), partitions, source_partitions });
         }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use eddy_contract::Envelope;
-use eddy_topology::{letters::{Letter, Letters}, names::TopicName};
+use eddy_topology::{
+    letters::{Letter, Letters},
+    names::TopicName,
+};
 
 use crate::broker::{Cluster, Error, Record, pull::Puller};
 
@@ -26,7 +29,11 @@ pub async fn scan(
         while next < log.end {
             let pulled = puller.pull(next).await?;
             next = pulled.next_offset;
-            pulled.records.into_iter().filter(|record| record.offset < log.end).for_each(|record| take(partition, record));
+            pulled
+                .records
+                .into_iter()
+                .filter(|record| record.offset < log.end)
+                .for_each(|record| take(partition, record));
         }
     }
     Ok(())
@@ -38,10 +45,17 @@ pub async fn scan(
 /// When the topic does not exist or the cluster does not answer.
 pub async fn dead_letters(cluster: &Cluster, topic: &TopicName) -> Result<Letters, Error> {
     let mut letters = Letters::default();
-    scan(cluster, topic, |_| 0, |partition, record| match Envelope::decode(&record.value) {
-        Ok(envelope) => letters.add(partition, record.offset, envelope),
-        Err(error) => tracing::warn!(%topic, partition, offset = record.offset, %error, "A dead letter is unreadable."),
-    })
+    scan(
+        cluster,
+        topic,
+        |_| 0,
+        |partition, record| match Envelope::decode(&record.value) {
+            Ok(envelope) => letters.add(partition, record.offset, envelope),
+            Err(error) => {
+                tracing::warn!(%topic, partition, offset = record.offset, %error, "A dead letter is unreadable.")
+            }
+        },
+    )
     .await?;
     Ok(letters)
 }

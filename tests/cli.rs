@@ -109,7 +109,7 @@ fn describe_prints_the_topics_of_the_definition_that_it_was_given() {
 
 #[test]
 fn the_environment_and_a_flag_lie_over_the_file() {
-    let (_folder, path) = definition("[source]\ntopic = 'from-file'\n[retry]\ntiers = ['7s']\n");
+    let (_folder, path) = definition("[source]\ntopic = 'from-file'\n[retry]\nceiling = 1\ntiers = ['7s']\n");
 
     let output = eddy()
         .args(["describe", "--set", "retry.tiers=9s"])

@@ -264,6 +264,18 @@ pub async fn delete_topic(cluster: &Cluster, name: &str) -> Result<(), Error> {
     }
 }
 
+/// Deletes a module. One that does not exist is deleted already.
+///
+/// # Errors
+/// When the cluster refuses or does not answer.
+pub async fn delete_module(cluster: &Cluster, name: &str) -> Result<(), Error> {
+    let link = cluster.dial_controller().await?;
+    match delete::<SmartModuleSpec>(&link, name, name.to_owned()).await {
+        Err(Error::Refused { code: ErrorCode::SmartModuleNotFound { .. }, .. }) => Ok(()),
+        answer => answer,
+    }
+}
+
 /// The build of a module: the sha256 of its uncompressed bytes, in hex.
 #[must_use]
 pub fn sha256(wasm: &[u8]) -> String {

@@ -3,7 +3,7 @@
 //! The module's bytes travel with the request, because a stream opened by name right after an upload still gets the
 //! old build. What the stream reports about offsets and timestamps is not believed: each output begins with a verdict
 //! header that has both, and the offsets must be contiguous. When the next record does not come, a raw read says what
-//! the log has: a hole is accepted as [`Input::Hole`], anything else is a fault, and [`recovery`] decides the cure. A
+//! the log has: a hole is accepted as [`Input::Hole`], anything else is a fault, and `recovery` decides the cure. A
 //! record that the module cannot judge is judged by the fallback, the plain function that the module was built from.
 //!
 //! A stream that stays silent is compared with the log's end: a broker skips an output that does not fit its answer
@@ -47,7 +47,7 @@ use super::{
 
 /// How long a stream may be silent while the log has more. Doubles with every fault at one offset, because a broker
 /// under load is slow, too.
-pub const STALL_AFTER: Duration = Duration::from_secs(3);
+pub const STALL_AFTER: Duration = Duration::from_secs(5);
 
 /// How often a silent stream is compared with the log's end.
 const CHECK_EVERY: Duration = Duration::from_millis(500);

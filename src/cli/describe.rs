@@ -12,7 +12,7 @@ use crate::output::Printer;
 #[command(after_help = "\
 Examples:
   eddy describe
-  eddy describe --config eddy.toml --set retry.tiers=1s,10s")]
+  eddy describe --config eddy.toml --set retry.tiers=1s,10s,1m")]
 pub struct Args {
     #[command(flatten)]
     definition: DefinitionArgs,

@@ -8,7 +8,9 @@ use std::{
 
 use anyhow::{Context, ensure};
 
-use crate::{broker, output::Hint};
+use crate::broker;
+#[cfg(feature = "embedded")]
+use crate::output::Hint;
 
 /// A Fluvio cluster.
 #[derive(Debug, Clone, clap::Args)]
@@ -58,7 +60,10 @@ impl Place {
 pub enum Open {
     Cluster(broker::Cluster),
     #[cfg(feature = "embedded")]
-    Node { cluster: broker::Cluster, node: eddy_embedded::Node },
+    Node {
+        cluster: broker::Cluster,
+        node: eddy_embedded::Node,
+    },
 }
 
 impl Open {

@@ -38,8 +38,7 @@ pub async fn run(args: &Args, printer: Printer) -> anyhow::Result<ExitCode> {
     let cluster = args.cluster.connect().await?;
     let sink = sinks::open(&topology, &cluster).await?;
     let guard = EmbeddedGuard::open(&args.data_dir, &topology.guard().into()).hint("is another eddy running on it?")?;
-    let mut host =
-        Host::start(Arc::clone(&topology), cluster.clone(), Arc::new(guard), sink).await?;
+    let mut host = Host::start(Arc::clone(&topology), cluster.clone(), Arc::new(guard), sink).await?;
     printer.say(format_args!("running `{}` on {}", topology.names().source, cluster.address()));
     tokio::select! {
         error = host.failed() => return Err(error.into()),

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub struct Folder {
+pub(super) struct Folder {
     path: PathBuf,
     /// Removes the folder when it is dropped.
     _temporary: Option<TempDir>,
@@ -23,7 +23,7 @@ impl Folder {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn open(given: Option<&Path>) -> io::Result<Self> {
+    pub(super) fn open(given: Option<&Path>) -> io::Result<Self> {
         match given {
             Some(path) => {
                 std::fs::create_dir_all(path)?;
@@ -37,22 +37,22 @@ impl Folder {
     }
 
     /// The embedded node's.
-    pub fn node(&self) -> PathBuf {
+    pub(super) fn node(&self) -> PathBuf {
         self.path.join("node")
     }
 
     /// The guard's.
-    pub fn guard(&self) -> PathBuf {
+    pub(super) fn guard(&self) -> PathBuf {
         self.path.join("guard")
     }
 
     /// Where feeding began; see [`feeder`](crate::feeder).
-    pub fn feeding(&self) -> PathBuf {
+    pub(super) fn feeding(&self) -> PathBuf {
         self.path.join("feeding.json")
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 }

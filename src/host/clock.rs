@@ -13,20 +13,20 @@ use eddy_topology::time::Timestamp;
 
 /// Monotone wall time, shared by all tasks of a host.
 #[derive(Debug, Default)]
-pub struct Clock {
+pub(super) struct Clock {
     last_ms: AtomicI64,
 }
 
 impl Clock {
     /// Milliseconds since 1970, never less than an earlier answer.
-    pub fn now(&self) -> Timestamp {
+    pub(super) fn now(&self) -> Timestamp {
         let wall_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let wall_ms = i64::try_from(wall_ms).unwrap_or(i64::MAX);
         Timestamp(self.last_ms.fetch_max(wall_ms, Ordering::Relaxed).max(wall_ms))
     }
 
     /// How long it is until `then`; zero when it has passed.
-    pub fn until(&self, then: Timestamp) -> Duration {
+    pub(super) fn until(&self, then: Timestamp) -> Duration {
         Duration::from_millis(u64::try_from(then.0 - self.now().0).unwrap_or(0))
     }
 }

@@ -1,7 +1,8 @@
 //! Stores the position of one partition, now and then.
 //!
-//! A position that is stored late costs repeated reads after a crash and nothing else, so commits are spaced. Fluvio
-//! forgets consumer offsets after a week without a commit, so idle ones are stored again every hour.
+//! A position that is stored late costs repeated reads after a crash and nothing else, so commits are spaced, and one
+//! that the broker does not take now is made again. Fluvio forgets consumer offsets after a week without a commit, so
+//! idle ones are stored again every hour.
 
 use std::time::Duration;
 
@@ -19,41 +20,44 @@ const IDLE: Duration = Duration::from_secs(3600);
 /// See the module's documentation.
 pub(super) struct Committer {
     store: positions::Committer,
-    stored: i64,
+    stored: Option<i64>,
 }
 
 impl Committer {
-    pub(super) fn new(cluster: &Cluster, consumer: &str, topic: &str, partition: u32, stored: i64) -> Self {
+    /// `stored` is the position as the cluster has it; `None` when that one is wrong.
+    pub(super) fn new(cluster: &Cluster, consumer: &str, topic: &str, partition: u32, stored: Option<i64>) -> Self {
         Self { store: positions::Committer::new(cluster, consumer, topic, partition), stored }
     }
 
-    /// Stores positions until the sender of `progress` is gone, the last one then.
-    pub(super) async fn run(mut self, mut progress: watch::Receiver<Progress>) -> Result<(), Error> {
+    /// Stores positions until that fails for good. Safe to cancel.
+    pub(super) async fn run(&mut self, mut progress: watch::Receiver<Progress>) -> Error {
         loop {
             let stored = self.stored;
-            let moved = progress.wait_for(|progress| progress.position > stored);
+            let moved = progress.wait_for(|progress| stored.is_none_or(|stored| progress.position > stored));
             let moved = tokio::time::timeout(IDLE, moved).await.map(|moved| moved.map(|progress| progress.position));
-            let position = match moved {
-                Ok(Ok(position)) => position,
-                Err(_idle) if stored > 0 => stored,
-                Err(_idle) => continue,
-                Ok(Err(_gone)) => return self.store_last(&progress).await,
+            let position = match (moved, stored) {
+                (Ok(Ok(position)), _) | (Err(_), Some(position @ 1..)) => position,
+                // Idle at the beginning of the log: there is nothing that Fluvio could forget.
+                (Err(_), _) => continue,
+                // The road has ended; whoever runs this stores the last position.
+                (Ok(Err(_)), _) => std::future::pending().await,
             };
             match self.store.commit(position).await {
-                Ok(()) => self.stored = position,
+                Ok(()) => self.stored = Some(position),
                 Err(error) if error.is_transient() => {
                     tracing::warn!(position, %error, "A position was not stored; the next commit will.");
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => return error.into(),
             }
             tokio::time::sleep(SPACING).await;
         }
     }
 
-    async fn store_last(&mut self, progress: &watch::Receiver<Progress>) -> Result<(), Error> {
-        let position = progress.borrow().position;
-        if position > self.stored {
+    /// Stores `position` now, unless the cluster has it.
+    pub(super) async fn store(&mut self, position: i64) -> Result<(), Error> {
+        if self.stored != Some(position) {
             self.store.commit(position).await?;
+            self.stored = Some(position);
         }
         Ok(())
     }

@@ -78,20 +78,20 @@ impl Counts {
 
 /// The counters of one host: each partition's task books into its own, a reader adds them up.
 #[derive(Debug, Default)]
-pub struct Counters {
+pub(super) struct Counters {
     shards: Mutex<Vec<std::sync::Arc<Mutex<Counts>>>>,
 }
 
 impl Counters {
     /// A shard for one task, so that tasks do not wait for each other.
-    pub fn shard(&self) -> std::sync::Arc<Mutex<Counts>> {
+    pub(super) fn shard(&self) -> std::sync::Arc<Mutex<Counts>> {
         let shard = std::sync::Arc::default();
         self.shards.lock().push(std::sync::Arc::clone(&shard));
         shard
     }
 
     /// The sum of all shards.
-    pub fn total(&self) -> Counts {
+    pub(super) fn total(&self) -> Counts {
         let mut total = Counts::default();
         for shard in self.shards.lock().iter() {
             total.absorb(&shard.lock());

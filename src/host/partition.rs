@@ -68,16 +68,16 @@ impl PartitionTask {
         claimant: Claimant,
         engine: Engine,
         reader: Reader,
+        progress: watch::Sender<Progress>,
     ) -> Self {
-        let position = engine.position();
         Self {
             topic,
             partition,
             claimant,
             counts: shared.counters.shard(),
-            progress: watch::Sender::new(Progress { position, in_flight: 0, log_end: position }),
+            log_end: engine.position(),
+            progress,
             read_ahead: VecDeque::new(),
-            log_end: position,
             answers: FuturesUnordered::new(),
             unstored: VecDeque::new(),
             stored: shared.guard.progress(),
@@ -88,36 +88,40 @@ impl PartitionTask {
         }
     }
 
-    /// How far it is, now and from now on.
-    pub(super) fn progress(&self) -> watch::Receiver<Progress> {
-        self.progress.subscribe()
-    }
-
-    /// Runs until told to stop, then until nothing is in flight any more.
+    /// Runs until told to stop or until the reader ends, then until nothing is in flight any more.
     pub(super) async fn run(mut self, mut stop: watch::Receiver<bool>) -> Result<(), Error> {
-        let mut stopping = false;
+        let mut end = None;
         loop {
             self.feed();
             self.carry_out();
             self.report();
-            if stopping && self.engine.in_flight() == 0 {
-                return Ok(());
+            if let Some(end) = end.take_if(|_| self.engine.in_flight() == 0) {
+                return end;
             }
             let timer = self.timer();
             tokio::select! {
                 biased;
-                _ = stop.wait_for(|stop| *stop), if !stopping => {
-                    stopping = true;
-                    self.engine.drain();
-                    self.shared.guard.hurry();
+                _ = stop.wait_for(|stop| *stop), if end.is_none() => {
+                    end = Some(Ok(()));
+                    self.drain();
                 }
                 Some(first) = self.answers.next() => self.take_answers(first),
                 Ok(()) = self.stored.changed(), if !self.unstored.is_empty() => self.take_stored(),
-                read = self.reader.next(), if !stopping && self.read_ahead.is_empty() => self.take_read(read)?,
+                read = self.reader.next(), if end.is_none() && self.read_ahead.is_empty() => {
+                    if let Err(error) = self.take_read(read) {
+                        end = Some(Err(error));
+                        self.drain();
+                    }
+                }
                 Ok(()) = self.gate_changes.changed() => {}
                 () = timer => self.engine.handle_timeout(self.shared.clock.now()),
             }
         }
+    }
+
+    fn drain(&mut self) {
+        self.engine.drain();
+        self.shared.guard.hurry();
     }
 
     fn take_read(&mut self, read: Option<Result<Read, broker::Error>>) -> Result<(), Error> {
@@ -175,8 +179,8 @@ impl PartitionTask {
     }
 
     fn deliver(&self, ticket: Ticket, delivery: Delivery) {
-        let sink = self.shared.sink.sink();
-        self.answers.push(async move { vec![(ticket, Answer::Outcome(sink.deliver(delivery).await))] }.boxed());
+        let shared = Arc::clone(&self.shared);
+        self.answers.push(async move { vec![(ticket, Answer::Outcome(shared.sink.deliver(delivery).await))] }.boxed());
     }
 
     fn claim(&self, claims: Vec<(Ticket, GuardedEffect)>) {

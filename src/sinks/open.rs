@@ -20,7 +20,9 @@ use eddy_topology::{
 use futures_util::{FutureExt, future::BoxFuture};
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::{Append, AppendError, Form, Header, Sink, Stdout, TopicSink, Webhook, WebhookSettings, WebhookSettingsError};
+use super::{
+    Append, AppendError, Form, Header, Sink, Stdout, TopicSink, Webhook, WebhookSettings, WebhookSettingsError,
+};
 use crate::{
     broker::{self, Cluster, WriteError, Writer},
     config::{Secret, SecretError},
@@ -83,7 +85,7 @@ pub async fn open(topology: &Topology, cluster: &Cluster) -> Result<Arc<dyn Sink
 /// As many as deliveries can be on their way at once: intake and tiers of every partition.
 fn connections_max(topology: &Topology) -> usize {
     let roads = 1 + topology.schedule().tiers().len();
-    topology.sink().in_flight_max * roads * topology.partitions() as usize
+    topology.in_flight_max() * roads * topology.partitions() as usize
 }
 
 fn options<T: DeserializeOwned>(sink: &SinkDefinition) -> Result<T, OpenError> {

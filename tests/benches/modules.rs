@@ -9,8 +9,6 @@
 #[path = "../modules/chain.rs"]
 mod chain;
 
-use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use chain::{Base, Chain};
@@ -30,8 +28,8 @@ const VOLUME_BYTES: usize = 2_000_000_000;
 const BASE: Base = Base { offset: 0, timestamp_ms: 1_796_000_000_500 };
 
 fn main() {
-    let copy = copying_module();
-    let modules = [("validate", VALIDATE_WASM), ("stock macro, only copies", copy.as_slice())];
+    let copy = eddy_guests::copy();
+    let modules = [("validate", VALIDATE_WASM), ("stock macro, only copies", copy)];
 
     println!("triggers of {TRIGGER_BYTES} bytes in batches of {BATCH_RECORDS}");
     for (name, wasm) in modules {
@@ -84,18 +82,4 @@ fn trigger() -> String {
     );
     let tail = "\"}";
     format!("{head}{}{tail}", "n".repeat(TRIGGER_BYTES - head.len() - tail.len()))
-}
-
-/// Builds `tests/guests/copy`.
-fn copying_module() -> Vec<u8> {
-    const TARGET: &str = "wasm32-unknown-unknown";
-    let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests");
-    let built = Command::new(env!("CARGO"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["build", "--locked", "--profile", "guest", "--target", TARGET, "--package", "eddy-guest-copy"])
-        .arg("--target-dir")
-        .arg(&target_dir)
-        .status();
-    assert!(built.is_ok_and(|status| status.success()), "tests/guests/copy does not build");
-    std::fs::read(target_dir.join(TARGET).join("guest/eddy_guest_copy.wasm")).expect("cargo has just built it")
 }

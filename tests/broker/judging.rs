@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use eddy::broker::Writer;
+use eddy::broker::{Read, Writer};
 use eddy_contract::Header;
 use eddy_topology::engine::Input;
 use fluvio_protocol::record::Record;
@@ -11,7 +11,7 @@ use fluvio_protocol::record::Record;
 use crate::{
     cluster::TestCluster,
     produce::{Producer, Shape, TIMESTAMP_MS, numbered},
-    through::{judged_faultily, judging, read_to, validated},
+    through::{judged_faultily, judging, offset, read_to, validated},
 };
 
 /// M1.
@@ -76,7 +76,7 @@ async fn a_skipped_batch_is_noticed_by_the_gap_before_the_next_one() {
     let topic = test.topic("skipped").await;
     let producer = Producer::connect(&test.cluster, &topic).await;
     producer.texts(&["small"]).await;
-    let mut judging = judging(crate::through::faulty_module());
+    let mut judging = judging(Bytes::from_static(eddy_guests::faulty()));
     judging.stall_after = Duration::from_secs(3600);
     let mut reader = eddy::broker::judged::read(&test.cluster, &topic, 0, 0, judging);
     reader.next().await.unwrap().unwrap();
@@ -252,5 +252,31 @@ async fn a_judged_stream_goes_on_behind_the_last_record_when_the_broker_comes_ba
 
     let got = read_to(reader, 2).await;
     assert_eq!(got.originals(), ["after"]);
+    test.finish().await;
+}
+
+/// M5: a module made with Fluvio's macro never gives its outputs' memory back.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "moves 800 MB: cargo test --test broker -- --ignored"]
+async fn a_module_that_dies_of_its_own_outputs_is_opened_again_and_nothing_is_lost() {
+    let test = TestCluster::start().await;
+    let topic = test.topic("outputs").await;
+    let value = Bytes::from(vec![7; 40_000]);
+    let writer = Writer::new(&test.cluster);
+    for _ in 0..200 {
+        writer.write_all(&topic, 0, vec![(None, value.clone()); 100]).await.unwrap();
+    }
+
+    let mut reader = judged_faultily(&test.cluster, &topic, 0);
+    let mut next = 0;
+    while next < 20_000 {
+        let Some(Ok(Read::Batch { inputs, .. })) = reader.next().await else { panic!("stopped at {next}") };
+        assert!(inputs.iter().map(offset).eq((next..).take(inputs.len())));
+        next += i64::try_from(inputs.len()).unwrap();
+    }
+
+    let counts = reader.counts();
+    assert!(counts.faults > 0, "the module did not die");
+    assert_eq!(counts.judged_natively, 0);
     test.finish().await;
 }

@@ -48,13 +48,12 @@ impl Producer {
         batch.header.last_offset_delta += shape.holes;
         let batch: Batch<RawRecords> = batch.try_into().unwrap();
 
-        let mut partition = DefaultPartitionRequest { partition_index: 0, ..Default::default() };
-        partition.records = RecordSet::default().add(batch);
+        let records = RecordSet::default().add(batch);
+        let partition = DefaultPartitionRequest { partition_index: 0, records };
         let mut topic = DefaultTopicRequest { name: self.topic.clone(), ..Default::default() };
         topic.partitions.push(partition);
-        let mut request = DefaultProduceRequest::default();
-        request.timeout = std::time::Duration::from_secs(10);
-        request.topics.push(topic);
+        let timeout = std::time::Duration::from_secs(10);
+        let request = DefaultProduceRequest { timeout, topics: vec![topic], ..Default::default() };
         let answer = self.socket.send_receive(request).await.unwrap();
         assert!(answer.responses[0].partitions[0].error_code.is_ok(), "{answer:?}");
     }
@@ -65,5 +64,10 @@ pub(crate) const TIMESTAMP_MS: i64 = 1_796_000_000_000;
 
 /// `count` values of `bytes` bytes, each beginning with its number.
 pub(crate) fn numbered(count: usize, bytes: usize) -> Vec<Bytes> {
-    (0..count).map(|number| format!("{number:<bytes$}").into()).collect()
+    let value = |number: usize| {
+        let mut value = number.to_string().into_bytes();
+        value.resize(bytes, b' ');
+        value.into()
+    };
+    (0..count).map(value).collect()
 }

@@ -1,6 +1,6 @@
 //! Readers until the end of what was written, and the modules of these tests.
 
-use std::{collections::BTreeMap, path::Path, process::Command, sync::Arc, sync::OnceLock, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use eddy::{
@@ -95,38 +95,17 @@ pub(crate) fn validated(cluster: &Cluster, topic: &str, from: i64) -> Reader {
 
 /// Reads through the module that fails on request.
 pub(crate) fn judged_faultily(cluster: &Cluster, topic: &str, from: i64) -> Reader {
-    judged::read(cluster, topic, 0, from, judging(faulty_module()))
+    judged::read(cluster, topic, 0, from, judging(Bytes::from_static(eddy_guests::faulty())))
 }
 
 pub(crate) fn judging(wasm: Bytes) -> Judging {
     let module = Module { name: "under-test".into(), wasm, build: "module".into(), params: BTreeMap::new() };
     let fallback = Fallback { judge: Arc::new(judge), build: NATIVE.into() };
-    Judging { module, fallback, stall_after: Duration::from_millis(1500) }
+    Judging { module, fallback, stall_after: Duration::from_secs(3) }
 }
 
 fn judge(record: &Record) -> Vec<u8> {
     let mut output = Vec::new();
     Header::new(Verdict::Valid, Code::Ok, record.offset, record.timestamp_ms).encode(&record.value, &mut output);
     output
-}
-
-/// `tests/guests/faulty`, compiled on first use.
-pub(crate) fn faulty_module() -> Bytes {
-    static WASM: OnceLock<Bytes> = OnceLock::new();
-    WASM.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests");
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--locked", "--profile", "guest", "--target", "wasm32-unknown-unknown"])
-            .args(["--package", "eddy-guest-faulty", "--target-dir"])
-            .arg(&target)
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            // Flags of the host's build are not for the guest.
-            .env_remove("RUSTFLAGS")
-            .env_remove("CARGO_ENCODED_RUSTFLAGS")
-            .output()
-            .unwrap();
-        assert!(built.status.success(), "the guest does not build: {}", String::from_utf8_lossy(&built.stderr));
-        std::fs::read(target.join("wasm32-unknown-unknown/guest/eddy_guest_faulty.wasm")).unwrap().into()
-    })
-    .clone()
 }

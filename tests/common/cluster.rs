@@ -3,7 +3,7 @@
 //! Topics get random names, so that tests neither meet each other nor anything else on a shared cluster, and are
 //! removed at the end.
 
-use std::{net::SocketAddr, sync::atomic::AtomicU32, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::atomic::AtomicU32, time::Duration};
 
 use eddy::broker::{
     Cluster, Target,
@@ -24,6 +24,9 @@ struct OwnNode {
     dir: TempDir,
     addresses: (SocketAddr, SocketAddr),
 }
+
+/// What a test calls the source of a topology, from which the names of its modules derive.
+pub(crate) const SOURCE: &str = "in";
 
 impl TestCluster {
     pub(crate) async fn start() -> Self {
@@ -64,14 +67,24 @@ impl TestCluster {
 
     /// Stops the test's own node for a while and starts it again on the same addresses.
     pub(crate) async fn restart(&mut self, down: Duration) {
+        self.restart_after(down, |_| ()).await;
+    }
+
+    /// The same, and `meanwhile` gets the folder where the node keeps the topics.
+    pub(crate) async fn restart_after(&mut self, down: Duration, meanwhile: impl FnOnce(&Path)) {
         let own = self.own.as_mut().expect("only a test's own node is restarted");
         own.node.take().expect("the node runs").stop().await;
+        meanwhile(&own.dir.path().join("topics"));
         tokio::time::sleep(down).await;
         own.node = Some(own.start_again().await);
     }
 
-    /// Removes this test's topics.
+    /// Removes this test's topics and modules.
     pub(crate) async fn finish(self) {
+        for module in ["validate", "classify"] {
+            let name = format!("{}-{module}", self.name(SOURCE));
+            admin::delete_module(&self.cluster, &name).await.expect("the module is removed");
+        }
         for topic in admin::topics(&self.cluster).await.expect("the cluster answers") {
             if topic.name.starts_with(&self.prefix) {
                 admin::delete_topic(&self.cluster, &topic.name).await.expect("the topic is removed");

@@ -16,7 +16,7 @@ use crate::{
         SinkDefinition, SourceDefinition,
     },
     schedule::Schedule,
-    topology::Topology,
+    topology::{Tier, Topology},
 };
 
 pub use error::{Error, Errors};
@@ -131,6 +131,8 @@ impl TopologyBuilder {
     pub fn build(self, _: End) -> Result<Topology, Errors> {
         let Definition { source, modules, sink, retry, guard, dlq, parked, limits } = &self.definition;
         let (names, sink_kind) = check::all(&self.definition)?;
+        let delays = retry.tiers.iter().copied();
+        let tiers = names.tiers.iter().cloned().zip(delays).map(|(topic, delay)| Tier { topic, delay }).collect();
         Ok(Topology {
             names,
             partitions: source.partitions,
@@ -146,6 +148,7 @@ impl TopologyBuilder {
             dlq_retention: dlq.retention,
             parked_retention: parked.retention,
             limits: limits.clone(),
+            tiers,
         })
     }
 }

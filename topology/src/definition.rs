@@ -84,8 +84,9 @@ pub struct SinkDefinition {
     pub topic: Option<String>,
     /// How long one delivery may take.
     pub timeout: Span,
-    /// Deliveries on their way at once, per partition and road.
-    pub in_flight_max: usize,
+    /// Deliveries on their way at once, per partition and road; [`SinkKind::in_flight_max`] when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_max: Option<usize>,
     /// What only one kind of sink understands.
     #[serde(default)]
     pub options: toml::Table,
@@ -181,6 +182,15 @@ impl SinkKind {
         }
     }
 
+    /// How many deliveries are on their way at once when a definition does not say. To a webhook each has a connection
+    /// to itself; to a topic they travel together, and a batch that waits for the disk must not stop the next.
+    pub const fn in_flight_max(self) -> usize {
+        match self {
+            Self::Webhook | Self::Stdout => 64,
+            Self::Topic => 4096,
+        }
+    }
+
     /// The kind that `word` names.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
@@ -206,7 +216,7 @@ impl Definition {
     /// # Errors
     /// When the table has an unknown key or a value of the wrong type.
     pub fn from_table(over: toml::Table) -> Result<Self, ParseError> {
-        let mut table: toml::Table = DEFAULT.parse().expect("the compiled-in default is TOML");
+        let mut table = default_table();
         overlay(&mut table, over);
         Ok(table.try_into()?)
     }
@@ -216,6 +226,10 @@ impl Default for Definition {
     fn default() -> Self {
         Self::from_table(toml::Table::new()).expect("the compiled-in default is a definition")
     }
+}
+
+fn default_table() -> toml::Table {
+    DEFAULT.parse().expect("the compiled-in default is TOML")
 }
 
 /// Puts the values of `over` in place of those of `table`, table by table.

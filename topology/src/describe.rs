@@ -16,7 +16,7 @@ impl Topology {
     /// The picture, the topics, the tiers, the sink and the limits.
     pub fn describe(&self) -> String {
         let mut text = String::new();
-        let sections = [Self::picture, Self::topics, Self::roads, Self::tiers, Self::downstream, Self::memory];
+        let sections = [Self::picture, Self::topics, Self::roads, Self::retries, Self::downstream, Self::memory];
         for (number, section) in sections.into_iter().enumerate() {
             let line_break = if number > 0 { "\n" } else { "" };
             text.push_str(line_break);
@@ -68,7 +68,7 @@ impl Topology {
         Ok(())
     }
 
-    fn tiers(&self, out: &mut String) -> fmt::Result {
+    fn retries(&self, out: &mut String) -> fmt::Result {
         let attempts = self.schedule.ceiling() + 1;
         writeln!(out, "retries")?;
         writeln!(
@@ -94,7 +94,7 @@ impl Topology {
         let breaker = &sink.breaker;
         writeln!(out, "downstream")?;
         writeln!(out, "  {} ({}): {target}", sink.name, self.sink_kind.as_str())?;
-        writeln!(out, "  {} at once per partition and road, each for at most {}", sink.in_flight_max, sink.timeout)?;
+        writeln!(out, "  {} at once per partition and road, each for at most {}", self.in_flight_max(), sink.timeout)?;
         writeln!(
             out,
             "  stops after {} in a row, then probes every {} to {}; a broken connection is tried again after {}",

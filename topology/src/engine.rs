@@ -5,7 +5,7 @@
 //! back the answers in any order, and calls `handle_timeout` at the time that `poll_timeout` names. Same calls with the
 //! same times give the same effects in the same order.
 //!
-//! A record's way through an engine is its [`Phase`]; each phase but the first two waits for one answer:
+//! A record's way through an engine is its phase; each but `Ready` waits for one answer:
 //!
 //! ```text
 //!            ┌────────── lane or tier ──► Ready ──► Claiming ──► Delivering ──► Marking ──► settled
@@ -14,8 +14,8 @@
 //!            └─ cannot be delivered ────────────────────────────────► Writing ─────────────────┘
 //! ```
 //!
-//! **Settle rule**, in one place, [`Engine::settle`]: a record is settled only when an answer said that everything it
-//! caused is durable elsewhere. What was not acknowledged is kept and done again, see [`stall`].
+//! **Settle rule**, in one place, `Engine::settle`: a record is settled only when an answer said that everything it caused
+//! is durable elsewhere. What was not acknowledged is kept and done again, see `engine/stall.rs`.
 
 mod flight;
 mod guarded;
@@ -84,14 +84,14 @@ pub enum Road {
     Intake,
     /// The failures topic through `classify` to a tier or the dead letters.
     Route,
-    /// The tier with this index to the sink, when due.
+    /// The tier with this index in [`Topology::tiers`] to the sink, when due.
     Tier(usize),
 }
 
 impl Road {
     /// Every road of `topology`.
     pub fn all(topology: &Topology) -> impl Iterator<Item = Self> + use<> {
-        let tiers = topology.schedule.tiers().len();
+        let tiers = topology.tiers.len();
         [Self::Intake, Self::Route].into_iter().chain((0..tiers).map(Self::Tier))
     }
 
@@ -100,7 +100,7 @@ impl Road {
         match self {
             Self::Intake => &topology.names.source,
             Self::Route => &topology.names.failures,
-            Self::Tier(tier) => &topology.names.tiers[tier],
+            Self::Tier(tier) => &topology.tiers[tier].topic,
         }
     }
 
@@ -162,7 +162,7 @@ impl Engine {
     /// An engine for `road` through `partition`, whose first record has the offset `start` or a larger one.
     pub fn new(topology: Arc<Topology>, road: Road, partition: u32, start: i64) -> Self {
         let delay = match road {
-            Road::Tier(tier) => topology.schedule.tiers()[tier],
+            Road::Tier(tier) => topology.tiers[tier].delay,
             Road::Intake | Road::Route => Span::default(),
         };
         let release = Release::new(topology.spread_of(delay), topology.limits.window_max);
@@ -193,7 +193,7 @@ impl Engine {
         if self.draining || self.stall.is_stalled() || self.bytes >= limits.window_bytes_max {
             return 0;
         }
-        if !gate.is_flowing() && self.ready.len() >= self.topology.sink.in_flight_max {
+        if !gate.is_flowing() && self.ready.len() >= self.topology.in_flight_max() {
             return 0;
         }
         let unsettled = limits.window_max.saturating_sub(self.flights.unsettled());
@@ -208,11 +208,10 @@ impl Engine {
             Input::Judged { offset, .. } | Input::Raw { offset, .. } if offset < self.flights.next() => {}
             Input::Judged { offset, key, output, build } => {
                 let place = Place { partition: self.partition, offset };
-                let step = match self.road {
-                    Road::Route => route::judged(&self.topology, place, &output, &build, now),
-                    Road::Intake | Road::Tier(_) => {
-                        intake::judged(&self.topology, place, key.as_ref(), &output, &build, now)
-                    }
+                let step = if self.road == Road::Route {
+                    route::judged(&self.topology, place, &output, &build, now)
+                } else {
+                    intake::judged(&self.topology, place, key.as_ref(), &output, &build, now)
                 };
                 self.take(offset, key, output.len(), step, now);
             }
@@ -253,7 +252,11 @@ impl Engine {
     /// Does what became due. Call it at the time that [`Engine::poll_timeout`] names, or at any other.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         for seat in self.stall.take_due(now) {
-            self.again(seat);
+            if self.draining && self.flight(seat).phase == Phase::Ready {
+                self.stall.recovered(seat);
+            } else {
+                self.again(seat);
+            }
         }
         while let Some((at, seat)) = self.busy.first().copied()
             && at <= now
@@ -274,9 +277,8 @@ impl Engine {
     /// When to call [`Engine::handle_timeout`] and look for effects again, unless something happens before.
     pub fn poll_timeout(&self, gate: &Gate) -> Option<Timestamp> {
         let busy = self.busy.first().map(|(at, _)| *at);
-        let gate = if self.ready.is_empty() { None } else { gate.wake_at().map(|at| at.plus(self.patience)) };
-        let due = self.waiting.front().map(|(due, _)| self.release.at(*due)).filter(|_| self.may_release());
-        [busy, gate, due, self.stall.until()].into_iter().flatten().min()
+        let start = if self.may_start() { self.start_at(gate) } else { None };
+        [busy, start, self.stall.until()].into_iter().flatten().min()
     }
 
     /// Low-watermark: the next offset to read after a restart.

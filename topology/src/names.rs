@@ -150,6 +150,13 @@ impl Names {
         self.data_topics().chain([&self.control]).any(|ours| ours == topic)
     }
 
+    /// How long records wait in `topic`, if it is a tier of this source, whether or not a definition still names it.
+    pub fn delay_of_tier(&self, topic: &str) -> Option<Span> {
+        let delay = topic.strip_prefix(self.source.as_str())?.strip_prefix("-retry-")?;
+        // A name that eddy would write otherwise is not eddy's.
+        delay.parse().ok().filter(|parsed: &Span| parsed.to_string() == delay)
+    }
+
     /// Under which consumer id the positions of a road through `topic` are stored.
     pub fn consumer_id(&self, topic: &TopicName) -> String {
         format!("eddy-{topic}")
@@ -193,6 +200,16 @@ mod tests {
 
         let too_long = ["failures", "retry-5s", "validate", "classify"];
         assert_eq!(errors, too_long.map(|suffix| NameError::TooLong(format!("{source}-{suffix}"))));
+    }
+
+    #[test]
+    fn a_tier_is_known_by_its_name_whatever_the_definition_says_now() {
+        let names = Names::derive("orders", &[Span::from_secs(5)]).unwrap();
+
+        assert_eq!(names.delay_of_tier("orders-retry-5s"), Some(Span::from_secs(5)));
+        assert_eq!(names.delay_of_tier("orders-retry-30m"), Some(Span::from_secs(1_800)));
+        let foreign = ["orders", "orders-dlq", "orders-retry-", "orders-retry-soon", "orders-retry-60s", "x-retry-5s"];
+        assert_eq!(foreign.map(|topic| names.delay_of_tier(topic)), [None; 6]);
     }
 
     #[test]

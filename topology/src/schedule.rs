@@ -3,7 +3,7 @@
 //! Indexed by the attempts of *this* record, so fresh and old records may be mixed at will, and the delay is that of the
 //! tier being *entered*, counted from the failure. All records of a tier wait equally long, so their due order is their
 //! offset order and one timer per tier is enough; jitter would cost that, and bursts are smoothed by
-//! [`release`](crate::release) instead.
+//! `release.rs` instead.
 //!
 //! Whether a failure can heal at all is not decided here: `classify` says that.
 

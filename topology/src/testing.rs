@@ -33,7 +33,7 @@ use bytes::Bytes;
 use eddy_contract::{Envelope, RecordId};
 
 use crate::{
-    Definition, Engine, Gate, Road, Span, Timestamp, Topology,
+    Definition, Engine, Gate, Road, Span, Timestamp, TopicName, Topology,
     audit::{Audit, Place, Report},
     effect::{Answer as EffectAnswer, Effect, Note, Ticket},
     letters::Letters,
@@ -62,7 +62,8 @@ pub struct TestDriver {
     downstream: Downstream,
     gate: Gate,
     engines: BTreeMap<EngineId, Engine>,
-    committed: BTreeMap<EngineId, i64>,
+    /// By topic, as a cluster has them: roads are another definition's tomorrow.
+    committed: BTreeMap<(TopicName, u32), i64>,
     commits_by_itself: bool,
     /// Answers of the downstream that are still on their way, in the order in which they arrive.
     on_their_way: BTreeMap<(Timestamp, u64), (EngineId, Ticket, EffectAnswer)>,
@@ -89,7 +90,7 @@ impl TestDriver {
         let topology = Arc::new(Topology::try_new(definition).expect("a test's definition has no mistakes"));
         let mut driver = Self {
             now: START,
-            log: Log::new(&topology),
+            log: Log::default(),
             guard: Guard::default(),
             downstream: Downstream::default(),
             gate: topology.gate(),
@@ -205,12 +206,16 @@ impl TestDriver {
 
     /// Stores the positions of all engines.
     pub fn commit(&mut self) {
-        self.committed.extend(self.engines.iter().map(|(id, engine)| (*id, engine.position())));
+        let topology = &self.topology;
+        let position = |(&(road, partition), engine): (&EngineId, &Engine)| {
+            ((road.topic(topology).clone(), partition), engine.position())
+        };
+        self.committed.extend(self.engines.iter().map(position));
     }
 
     /// The stored position of a road through a partition.
     pub fn committed(&self, road: Road, partition: u32) -> i64 {
-        self.committed.get(&(road, partition)).copied().unwrap_or(0)
+        self.committed.get(&(road.topic(&self.topology).clone(), partition)).copied().unwrap_or(0)
     }
 
     /// Kills the host and starts another one: what was in memory is gone, the log and what was on disk are not.
@@ -221,6 +226,17 @@ impl TestDriver {
         self.guard.crash();
         self.gate = self.topology.gate();
         self.start();
+    }
+
+    /// Stops the host and starts it with another definition on the same log, guard and downstream.
+    ///
+    /// # Panics
+    /// When the definition has mistakes.
+    pub fn redefine(&mut self, definition: &Definition) {
+        let topology = Topology::try_new(definition).expect("a test's definition has no mistakes");
+        self.topology = Arc::new(topology.with_leftovers(self.log.names()));
+        self.crash();
+        self.run();
     }
 
     /// Kills the host after so many half effects: an even number just before an effect is carried out, an odd one just
@@ -276,7 +292,7 @@ impl TestDriver {
 
     /// Ids of the records that wait on a tier.
     pub fn on_tier(&self, tier: usize) -> Vec<RecordId> {
-        let topic = self.topology.names().tiers[tier].as_str();
+        let topic = self.topology.tiers()[tier].topic.as_str();
         let waits = |stored: &&&Stored| stored.offset >= self.engines[&(Road::Tier(tier), stored.partition)].position();
         let waiting = self.topic(topic);
         let waiting = waiting.iter().filter(waits);
@@ -291,7 +307,7 @@ impl TestDriver {
             self.audit_source(&mut audit, stored);
         }
         let mut waiting = vec![(Road::Route, Place::Failures)];
-        waiting.extend((0..names.tiers.len()).map(|tier| (Road::Tier(tier), Place::Tier(tier))));
+        waiting.extend((0..self.topology.tiers().len()).map(|tier| (Road::Tier(tier), Place::Tier(tier))));
         for (road, place) in waiting {
             for stored in self.log.topic(road.topic(&self.topology).as_str()) {
                 if let Ok(envelope) = Envelope::decode(&stored.value)
@@ -306,7 +322,7 @@ impl TestDriver {
             letters.add(stored.partition, stored.offset, Envelope::decode(&stored.value).expect("eddy wrote it"));
         }
         audit.dead_letters(&letters);
-        let tiers: Vec<String> = self.topology.schedule().tiers().iter().map(Span::to_string).collect();
+        let tiers: Vec<String> = self.topology.tiers().iter().map(|tier| tier.delay.to_string()).collect();
         audit.finish(&tiers)
     }
 
@@ -329,6 +345,7 @@ impl TestDriver {
     }
 
     fn start(&mut self) {
+        self.log.create_topics(&self.topology);
         self.engines.clear();
         for road in Road::all(&self.topology) {
             for partition in 0..self.topology.partitions() {
@@ -462,8 +479,11 @@ impl TestDriver {
 
     fn next_event(&self) -> Option<Timestamp> {
         let engines = self.engines.values().filter_map(|engine| engine.poll_timeout(&self.gate));
-        let answers = self.on_their_way.keys().map(|(at, _)| *at);
-        // A time that has come and changed nothing is not an event; engines would have acted on it.
-        engines.chain(answers).filter(|at| *at > self.now).min()
+        let next = engines.chain(self.on_their_way.keys().map(|(at, _)| *at)).min();
+        assert!(
+            next.is_none_or(|at| at > self.now),
+            "an engine asks to be woken at a time that has come: it would spin"
+        );
+        next
     }
 }

@@ -12,12 +12,12 @@ use crate::{
     },
     effect::GuardedEffect,
     gate::Gate,
-    names::Names,
+    names::{Names, TopicName},
     schedule::Schedule,
     time::Span,
 };
 
-/// See the module's documentation. Made by [`builder`](crate::builder) only, so that none exists with a mistake in it.
+/// See the module's documentation. Made by [`builder`] only, so that none exists with a mistake in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topology {
     pub(crate) names: Names,
@@ -34,6 +34,17 @@ pub struct Topology {
     pub(crate) dlq_retention: Span,
     pub(crate) parked_retention: Span,
     pub(crate) limits: LimitsDefinition,
+    /// Those of the schedule in their order, then leftovers of an earlier definition.
+    pub(crate) tiers: Vec<Tier>,
+}
+
+/// A topic where failed records wait, and how long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tier {
+    /// Where.
+    pub topic: TopicName,
+    /// How long after the failure.
+    pub delay: Span,
 }
 
 impl Topology {
@@ -85,6 +96,11 @@ impl Topology {
         self.sink_kind
     }
 
+    /// Deliveries on their way at once, per partition and road.
+    pub fn in_flight_max(&self) -> usize {
+        self.sink.in_flight_max.unwrap_or_else(|| self.sink_kind.in_flight_max())
+    }
+
     /// The modules' parameters.
     pub const fn modules(&self) -> &ModulesDefinition {
         &self.modules
@@ -93,6 +109,26 @@ impl Topology {
     /// The retry schedule.
     pub const fn schedule(&self) -> &Schedule {
         &self.schedule
+    }
+
+    /// Has those of `topics` drained, too, that were tiers of an earlier definition: what waits there goes when it is
+    /// due, and nothing new is written there.
+    #[must_use]
+    pub fn with_leftovers<'a>(mut self, topics: impl IntoIterator<Item = &'a str>) -> Self {
+        let tier = |name: &str| {
+            let delay = self.names.delay_of_tier(name)?;
+            let topic = TopicName::try_new(name).ok()?;
+            (!self.names.tiers.contains(&topic)).then_some(Tier { topic, delay })
+        };
+        let leftovers: Vec<Tier> = topics.into_iter().filter_map(tier).collect();
+        self.tiers.truncate(self.schedule.tiers().len());
+        self.tiers.extend(leftovers);
+        self
+    }
+
+    /// Every tier: those of the schedule in their order, then leftovers of an earlier definition.
+    pub fn tiers(&self) -> &[Tier] {
+        &self.tiers
     }
 
     /// How long keys are remembered.

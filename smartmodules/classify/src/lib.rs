@@ -1,7 +1,7 @@
 //! Can this failure heal?
 //!
 //! The record is an envelope from a failures topic; its last failure decides between `transient`, `terminal` and
-//! `unclassified`. What this module does not know it does not call transient, so it is not retried ([`table`]). Two
+//! `unclassified`. What this module does not know it does not call transient, so it is not retried. Two
 //! parameters, `transient` and `terminal`, override the table: lists of statuses such as `404,409`.
 //!
 //! Faults of the sink itself (its credentials, address, certificate) are held back before anything is written and should

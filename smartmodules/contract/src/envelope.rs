@@ -1,8 +1,8 @@
 //! The envelope: the value of every record in the failures, tier, dead-letter and parked topics.
 //!
 //! One JSON object, readable with `jq`, versioned, decoded by every later version (golden files under `tests/` prove
-//! it). Absent when empty. It adds at most [`OVERHEAD_BYTES_MAX`] to the base64 of the payload: [`bounds`] caps
-//! what producers and downstreams control when the envelope is encoded.
+//! it). Absent when empty. It adds at most [`OVERHEAD_BYTES_MAX`] to the base64 of the payload, because what producers
+//! and downstreams control is capped when the envelope is encoded.
 //!
 //! Versions: fields are only ever added. A decoder ignores fields that it does not know and fills absent ones with
 //! their defaults, so every version is read, older or newer, as long as its known fields have their known types.

@@ -2,8 +2,8 @@
 //!
 //! eddy's modules are **total 1:1 maps**: one output record for each input record, with the key and the deltas of offset
 //! and time copied byte for byte, and never an error, because a module's error stalls or skips a partition. A module is
-//! a plain function behind [`Module`], which the host calls natively as well; [`export_module!`](crate::export_module)
-//! makes it callable by Fluvio's engine.
+//! a plain function behind [`Module`], which the host calls natively as well; the macro `export_module!` makes
+//! it callable by Fluvio's engine.
 //!
 //! The entry is eddy's own instead of the macro's from Fluvio's guest crate, for two reasons. That one leaks its output buffer in
 //! every call, so that a long stream ends in a trap; here input and output live in one buffer each, kept

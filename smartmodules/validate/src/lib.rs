@@ -8,10 +8,10 @@
 //! **Which finding wins** when several are true, in this order:
 //!
 //! 1. the bytes: too large, empty, not UTF-8;
-//! 2. JSON ([`json`]): bad syntax or too deep, whichever stands first; a name that stands twice is noticed at the end of
+//! 2. JSON: bad syntax or too deep, whichever stands first; a name that stands twice is noticed at the end of
 //!    its object;
 //! 3. the shape: one object;
-//! 4. the fields ([`trigger`]), in the order of the format above, each one: present, of its type, of a good value.
+//! 4. the fields, in the order of the format above, each one: present, of its type, of a good value.
 //!
 //! What is found here can never heal, so the verdict is `valid` or `terminal`. A `traceparent` that is none is
 //! ignored, because a broken trace is no reason to lose a trigger. The idempotency key of a trigger that brings none is

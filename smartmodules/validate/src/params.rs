@@ -28,7 +28,7 @@ impl Params {
         bytes_max: 64 << 10,
         depth_max: 64,
         ahead_max_s: 24 * 60 * 60,
-        behind_max_s: 400 * 24 * 60 * 60,
+        behind_max_s: 10 * 365 * 24 * 60 * 60,
         fences: Vec::new(),
         schema_versions: Vec::new(),
     };

@@ -2,10 +2,11 @@
 //!
 //! A broker hides faults well: an output that does not fit is skipped to the end of the log without a word, a trap
 //! takes the good neighbours of its read along and names no offset, and a chain that has put out half a gigabyte
-//! dies for no reason of its records. So the first answer to a fault is a new stream at the same offset, with more
-//! room when records were missing, with little room when the module failed (then a read covers few batches and the
-//! next fault is close to its cause). If that does not help either, the batch is judged natively, and the stream goes
-//! on behind it; while that does not help, natively judged stretches double.
+//! dies for no reason of its records. So the first answer to a fault is a new stream at the same offset with room for
+//! the very batch that comes next: more than before if its output did not fit, less if it did, because then an answer
+//! covers few batches, comes soon, and the next fault is close to its cause. If the record is still missing, there is
+//! more and more room; if the module still fails, or nothing else helped, the batch is judged natively, and the stream
+//! goes on behind it. While that does not help either, natively judged stretches double.
 
 /// The room of an ordinary stream: eight times the largest request of a default producer. The broker fills it while
 /// it has a backlog, so it is also what one answer costs in memory.
@@ -14,8 +15,8 @@ pub(super) const ROOM_BYTES: usize = 8 << 20;
 /// The largest room: twice the largest request that a broker accepts.
 const ROOM_BYTES_MAX: usize = 64 << 20;
 
-/// What a verdict header is thought to add to a record. More costs a stall, not a record.
-const HEADER_BYTES: usize = 1024;
+/// What a verdict header is thought to add to a record. More costs another fault, not a record.
+const HEADER_BYTES: usize = 256;
 
 /// Faults at one offset after which nothing but judging natively is tried.
 const FAULTS_MAX: u32 = 4;
@@ -23,7 +24,7 @@ const FAULTS_MAX: u32 = 4;
 /// The longest stretch that is judged natively before the module gets another chance, batches.
 const STRETCH_MAX: usize = 64;
 
-/// Good answers after which a narrow stream is given its ordinary room again.
+/// Good answers after which a stream is given its ordinary room again.
 const GOOD_ANSWERS: u32 = 64;
 
 /// What went wrong at the next offset.
@@ -57,6 +58,7 @@ pub(super) struct Size {
 #[derive(Debug)]
 pub(super) struct Recovery {
     room: usize,
+    /// The room is made for one batch.
     narrow: bool,
     good_answers: u32,
     /// The offset of the last fault, and how many there were at it.
@@ -88,13 +90,14 @@ impl Recovery {
         self.stretch = 1;
     }
 
-    /// Whether a narrow stream has earned its ordinary room; it takes effect with the next stream.
-    pub(super) const fn widen(&mut self, caught_up: bool) -> bool {
+    /// Whether the stream has earned its ordinary room again; it takes effect with the next stream.
+    pub(super) fn widen(&mut self, caught_up: bool) -> bool {
         if !self.narrow || (self.good_answers < GOOD_ANSWERS && !caught_up) {
             return false;
         }
         self.narrow = false;
-        self.room = ROOM_BYTES;
+        // Where one batch was large, others will be.
+        self.room = self.room.max(ROOM_BYTES);
         true
     }
 
@@ -108,21 +111,21 @@ impl Recovery {
         self.good_answers = 0;
         let fits = batch.bytes * 2 + batch.records * HEADER_BYTES;
         match fault {
-            Fault::Missing if self.faults < FAULTS_MAX && self.room < ROOM_BYTES_MAX => {
-                self.room = (self.room * 4).max(fits).min(ROOM_BYTES_MAX);
-                Cure::Reopen
-            }
-            Fault::Module if self.faults < FAULTS_MAX && !self.narrow => {
-                self.narrow = true;
-                self.room = fits.min(ROOM_BYTES_MAX);
-                Cure::Reopen
-            }
+            Fault::Missing if self.faults == 1 => self.reopen(fits),
+            Fault::Missing if self.faults < FAULTS_MAX => self.reopen(self.room * 4),
+            Fault::Module if self.faults < FAULTS_MAX && !self.narrow => self.reopen(fits),
             Fault::Missing | Fault::Module | Fault::Record => {
                 let batches = self.stretch;
                 self.stretch = (self.stretch * 2).min(STRETCH_MAX);
                 Cure::JudgeNatively { batches }
             }
         }
+    }
+
+    fn reopen(&mut self, room: usize) -> Cure {
+        self.room = room.min(ROOM_BYTES_MAX);
+        self.narrow = true;
+        Cure::Reopen
     }
 }
 
@@ -133,13 +136,14 @@ mod tests {
     const BATCH: Size = Size { records: 10, bytes: 16_000 };
 
     #[test]
-    fn missing_records_get_more_room_until_there_is_no_more() {
+    fn a_silent_stream_gets_room_for_the_next_batch_then_more_and_then_no_other_chance() {
         let mut recovery = Recovery::new();
 
-        let cures: Vec<_> = (0..3).map(|_| recovery.cure(7, Fault::Missing, BATCH)).collect();
+        let tries: Vec<_> = (0..4).map(|_| (recovery.cure(7, Fault::Missing, BATCH), recovery.room())).collect();
 
-        assert_eq!(cures, [Cure::Reopen, Cure::Reopen, Cure::JudgeNatively { batches: 1 }]);
-        assert_eq!(recovery.room(), ROOM_BYTES_MAX);
+        let fits = BATCH.bytes * 2 + BATCH.records * HEADER_BYTES;
+        let natively = (Cure::JudgeNatively { batches: 1 }, fits * 16);
+        assert_eq!(tries, [(Cure::Reopen, fits), (Cure::Reopen, fits * 4), (Cure::Reopen, fits * 16), natively]);
     }
 
     #[test]
@@ -200,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_stream_widens_after_good_answers_or_when_it_has_caught_up() {
+    fn a_stream_gets_its_ordinary_room_back_after_good_answers_or_when_it_has_caught_up() {
         let mut recovery = Recovery::new();
         recovery.cure(0, Fault::Module, BATCH);
 

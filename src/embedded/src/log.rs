@@ -1,7 +1,7 @@
 //! One partition's records: append-only segments of the batches that clients sent, byte for byte.
 //!
 //! Only the base offset (and the checksum, see [`crate::wire::Batch::write_at`]) is set; nothing is decoded. A log has
-//! one order, one writer at a time ([`writer`]) and any number of readers, who take a [`Slice`] under a short lock
+//! one order, one writer at a time (`writer`) and any number of readers, who take a [`Slice`] under a short lock
 //! and read it outside. The end that readers see, and wait for through [`Log::tail`], is the durable end: log end and
 //! high watermark are one number here, as on an SPU without followers.
 //!

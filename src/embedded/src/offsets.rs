@@ -114,3 +114,83 @@ fn now_ms() -> u64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use tokio::task::JoinSet;
+
+    use super::*;
+
+    fn open(dir: &Path) -> (Arc<Store>, Arc<ConsumerOffsets>) {
+        let (store, contents) = Store::open(dir).unwrap();
+        let store = Arc::new(store);
+        let offsets = ConsumerOffsets::new(Arc::clone(&store), contents.offsets);
+        (store, Arc::new(offsets))
+    }
+
+    #[tokio::test]
+    async fn commits_at_the_same_time_all_stand_also_after_reopening() {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, offsets) = open(dir.path());
+
+        let mut commits = JoinSet::new();
+        for partition in 0..200 {
+            let offsets = Arc::clone(&offsets);
+            commits.spawn(async move { offsets.set("triggers", partition, "reader", i64::from(partition)).await });
+        }
+        for committed in commits.join_all().await {
+            committed.unwrap();
+        }
+
+        let stand = |offsets: &ConsumerOffsets| {
+            offsets.list().iter().map(|(key, committed)| (key.partition, committed.offset)).collect::<Vec<_>>()
+        };
+        let all: Vec<_> = (0..200).map(|partition| (partition, i64::from(partition))).collect();
+        assert_eq!(stand(&offsets), all);
+        store.close();
+        assert_eq!(stand(&open(dir.path()).1), all);
+    }
+
+    #[tokio::test]
+    async fn the_last_of_two_commits_stands_in_memory_and_on_disk_even_when_nobody_waits_for_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, offsets) = open(dir.path());
+
+        for offset in [5, 3] {
+            let mut commit = Box::pin(offsets.set("triggers", 0, "reader", offset));
+            // Sent at the first poll, and given up at once.
+            assert!(futures_util::poll!(commit.as_mut()).is_pending());
+        }
+        store.close();
+
+        assert_eq!(offsets.get("triggers", 0, "reader"), Some(3));
+        assert_eq!(open(dir.path()).1.get("triggers", 0, "reader"), Some(3));
+    }
+
+    #[tokio::test]
+    async fn a_topic_takes_only_its_own_offsets_along() {
+        let dir = tempfile::tempdir().unwrap();
+        let (_store, offsets) = open(dir.path());
+        for (topic, partition, consumer) in [("a", 0, "z"), ("b", 0, "x"), ("b", 1, ""), ("b-c", 0, "x")] {
+            offsets.set(topic, partition, consumer, 1).await.unwrap();
+        }
+
+        offsets.delete_topic("b").await.unwrap();
+
+        let left: Vec<_> = offsets.list().into_iter().map(|(key, _)| key.topic).collect();
+        assert_eq!(left, ["a", "b-c"]);
+    }
+
+    #[tokio::test]
+    async fn a_closed_store_refuses_and_the_old_offset_stands() {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, offsets) = open(dir.path());
+        offsets.set("triggers", 0, "reader", 7).await.unwrap();
+        store.close();
+
+        assert!(matches!(offsets.set("triggers", 0, "reader", 8).await, Err(Error::Closed)));
+        assert_eq!(offsets.get("triggers", 0, "reader"), Some(7));
+    }
+}

@@ -100,11 +100,12 @@ impl Store {
     /// Opens the store of a data directory, or makes an empty one, and reads all of it.
     pub(crate) fn open(dir: &Path) -> Result<(Self, Contents), Error> {
         let path = dir.join(FILE_NAME);
-        let database = Database::create(&path).map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => Error::InUse(dir.to_path_buf()),
-            other => Error::Open { path: path.clone(), source: Arc::new(other.into()) },
-        })?;
-        let contents = read(&database).map_err(|error| Error::Open { path, source: Arc::new(error) })?;
+        let unopened = |error| Error::Open { path: path.clone(), source: Arc::new(error) };
+        let database = match Database::create(&path) {
+            Err(DatabaseError::DatabaseAlreadyOpen) => return Err(Error::InUse(dir.to_path_buf())),
+            opened => opened.map_err(|error| unopened(error.into()))?,
+        };
+        let contents = read(&database).map_err(unopened)?;
         let (jobs, waiting) = mpsc::channel();
         let thread = std::thread::spawn(move || serve(&database, &waiting));
         Ok((Self { writer: Mutex::new(Some(Writer { jobs, thread })) }, contents))

@@ -1,5 +1,7 @@
 //! Chains of modules in WebAssembly text, which the engine takes as it takes the binary form.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 use std::io::Write;
 
 use eddy_engine::{Chain, Error, Module, Record, decompress};

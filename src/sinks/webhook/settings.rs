@@ -37,7 +37,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// How long a connect may take.
     pub connect_timeout: Duration,
-    /// How many requests, and so connections, there are at once.
+    /// How many requests, and so connections, there are at once. Further deliveries wait, which must stay well within
+    /// the guard's claims: all roads together should rarely have more on their way.
     pub connections_max: usize,
 }
 

@@ -62,7 +62,7 @@ fn retry(retry: &RetryDefinition, errors: &mut Vec<Error>) {
 fn sink(sink: &SinkDefinition, names: Option<&Names>, errors: &mut Vec<Error>) -> Option<SinkKind> {
     not_zero("sink.name", sink.name.is_empty(), errors);
     not_zero("sink.timeout", sink.timeout.is_zero(), errors);
-    not_zero("sink.in_flight_max", sink.in_flight_max == 0, errors);
+    not_zero("sink.in_flight_max", sink.in_flight_max == Some(0), errors);
     let kind = SinkKind::from_word(&sink.kind);
     match kind {
         None => errors.push(Error::UnknownSinkKind(sink.kind.clone())),

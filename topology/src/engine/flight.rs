@@ -146,6 +146,15 @@ impl Task {
         }
     }
 
+    /// When something was first counted against the record, on this road or before.
+    pub(super) fn first_failed_at(&self) -> Option<Timestamp> {
+        let before = match &self.basis {
+            Basis::Trigger { .. } => None,
+            Basis::Letter(envelope) => envelope.failures.first(),
+        };
+        before.or_else(|| self.failures.first()).map(|failure| Timestamp(failure.at))
+    }
+
     /// The envelope as of now.
     pub(super) fn to_envelope(&self) -> Envelope {
         let mut envelope = match &self.basis {

@@ -20,7 +20,7 @@ use crate::{
 /// How soon the guard is asked again about an effect that another road is sending.
 const BUSY_RECHECK_MS: i64 = 50;
 
-/// How long an engine whose probe failed leaves others the next one.
+/// How long an engine whose probe failed, or that has only records that failed, leaves others the next probe.
 const PROBE_PATIENCE: Span = Span::from_ms(50);
 
 /// How many due records of a tier stand ready while the gate is shut: enough for probes to take turns.
@@ -43,26 +43,39 @@ impl Engine {
 
     /// Begins the next delivery with a claim, if gate and limits allow one.
     pub(super) fn start_next(&mut self, gate: &mut Gate, now: Timestamp) -> Option<Effect> {
-        if self.draining || self.stall.is_stalled() || self.sending >= self.topology.sink.in_flight_max {
+        if !self.may_start() {
             return None;
         }
         self.release_due(gate, now);
         self.ready.front()?;
-        let pass = gate.admit(self.patience, now)?;
+        let pass = gate.admit(self.patience(), now)?;
         let seat = self.ready.pop_front()?;
         self.flight(seat).task().pass = pass;
         self.again(seat);
         self.effects.pop_front()
     }
 
-    pub(super) fn may_release(&self) -> bool {
-        self.ready.len() < PROBE_CANDIDATES && !self.draining
+    /// Whether a delivery may begin, as far as it depends on this engine.
+    pub(super) fn may_start(&self) -> bool {
+        !self.draining && !self.stall.is_stalled() && self.sending < self.topology.in_flight_max()
+    }
+
+    /// When the next delivery may begin that cannot begin now, unless something happens before.
+    pub(super) fn start_at(&self, gate: &Gate) -> Option<Timestamp> {
+        let may_release = self.ready.len() < ready_max(gate);
+        let release = self.waiting.front().filter(|_| may_release).map(|(due, _)| self.release.at(*due));
+        let probe = gate.wake_at().filter(|_| !self.ready.is_empty()).map(|at| at.plus(self.patience()));
+        release.into_iter().chain(probe).min()
+    }
+
+    /// How long the next probe is left to other engines: they may have a record that never failed.
+    fn patience(&self) -> Span {
+        if matches!(self.road, Road::Tier(_)) { self.patience.max(PROBE_PATIENCE) } else { self.patience }
     }
 
     /// Lets records of a tier go that are due; never many more than can be sent now.
     fn release_due(&mut self, gate: &Gate, now: Timestamp) {
-        let ready_max = if gate.is_flowing() { 1 } else { PROBE_CANDIDATES };
-        while self.ready.len() < ready_max
+        while self.ready.len() < ready_max(gate)
             && let Some((due, seat)) = self.waiting.front().copied()
             && self.release.take(due, now)
         {
@@ -141,7 +154,7 @@ impl Engine {
         let flight = self.flight(seat);
         let since_ms = now.since_ms(flight.seen);
         let task = flight.task();
-        gate.succeeded(task.pass);
+        gate.succeeded(task.pass, now);
         task.holds_claim = false;
         let horizon = if task.doubtful || is_tier { Horizon::Durable } else { Horizon::Recent };
         let note = Note::Delivered { id: task.id.clone(), attempt: task.attempts + 1, since_ms };
@@ -161,7 +174,7 @@ impl Engine {
             FailedTry {
                 pass,
                 refusal: &refusal,
-                first: task.attempts == 0,
+                first_failed_at: task.first_failed_at(),
                 beyond_tiers: refusal.retry_after_ms.is_some_and(|ms| ms > longest_ms),
             },
             now,
@@ -222,4 +235,9 @@ impl Engine {
         let topic = self.topology.names.dlq.clone();
         self.write(seat, topic, value, Some(note));
     }
+}
+
+/// How many due records of a tier may stand ready.
+const fn ready_max(gate: &Gate) -> usize {
+    if gate.is_flowing() { 1 } else { PROBE_CANDIDATES }
 }

@@ -21,17 +21,23 @@ pub struct Stored {
     pub value: Bytes,
 }
 
-/// Every topic of a topology.
-#[derive(Debug)]
+/// Every topic of every topology that ever ran on it.
+#[derive(Debug, Default)]
 pub struct Log {
     topics: BTreeMap<String, Vec<Vec<Stored>>>,
 }
 
 impl Log {
-    pub(super) fn new(topology: &Topology) -> Self {
-        let empty = vec![Vec::new(); topology.partitions() as usize];
-        let topics = topology.names().data_topics().map(|name| (name.to_string(), empty.clone()));
-        Self { topics: topics.collect() }
+    /// Topics that are there stay as they are.
+    pub(super) fn create_topics(&mut self, topology: &Topology) {
+        for name in topology.names().data_topics() {
+            let empty = || vec![Vec::new(); topology.partitions() as usize];
+            self.topics.entry(name.to_string()).or_insert_with(empty);
+        }
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.topics.keys().map(String::as_str)
     }
 
     pub(super) fn append(

@@ -1,7 +1,10 @@
 //! One bad record costs one dead letter: its bytes intact, its neighbours delivered.
 
 use eddy_contract::Code;
-use eddy_topology::testing::{Answer, TestDriver};
+use eddy_topology::{
+    Definition,
+    testing::{Answer, TestDriver},
+};
 
 /// The most that an envelope may add to its payload, whatever happened to it.
 const OVERHEAD_BYTES_MAX: usize = 4_096;
@@ -68,6 +71,20 @@ fn every_status_leads_to_a_tier_a_dead_letter_or_a_held_record() {
         .collect();
 
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// C38: what a status means is the operator's to say.
+#[test]
+fn a_status_that_the_operator_calls_transient_is_retried() {
+    let definition = Definition::parse("modules.classify.params.transient = '404'").unwrap();
+    let mut driver = TestDriver::new(&definition);
+    driver.downstream().answers("device-1", [Answer::Status(404)]);
+
+    let id = driver.trigger("device-1");
+    driver.advance("10s");
+
+    assert_eq!(driver.tries_of(&id).len(), 2);
+    assert!(driver.dead_letters().is_empty());
 }
 
 /// C13: an internal fault of one record is a dead letter and does not go round for ever.

@@ -13,7 +13,7 @@ fn mistakes(over: &str) -> Vec<Error> {
 }
 
 fn span(text: &str) -> eddy_topology::Span {
-    text.parse().unwrap()
+    text.parse().expect("a span such as `30s`")
 }
 
 #[test]

@@ -6,7 +6,7 @@ use eddy_topology::{
 };
 
 fn two_partitions() -> Definition {
-    Definition::parse("[source]\npartitions = 2").unwrap()
+    Definition::parse("[source]\npartitions = 2").expect("a definition")
 }
 
 /// C18: null is not empty, and binary is not text.

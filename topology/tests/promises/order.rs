@@ -85,7 +85,7 @@ fn one_slow_record_blocks_nothing_but_its_lane() {
 fn no_more_than_in_flight_max_deliveries_are_on_their_way_at_once() {
     let mut driver = TestDriver::default();
     driver.downstream().takes("1s");
-    let in_flight_max = driver.topology().sink().in_flight_max;
+    let in_flight_max = driver.topology().in_flight_max();
 
     for number in 0..200 {
         driver.trigger(&format!("device-{number}"));

@@ -65,6 +65,22 @@ fn one_trigger_that_always_gets_503_among_healthy_ones_stops_nobody_and_climbs_i
     assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 2_000);
 }
 
+/// C39: refused connections are nobody's fault, also where there is too little traffic to be sure of an outage soon.
+#[test]
+fn a_downstream_that_refuses_connections_for_an_hour_exhausts_neither_of_two_triggers() {
+    let mut driver = TestDriver::default();
+    driver.downstream().down(Answer::Fails(Code::Refused));
+
+    devices(&mut driver, 2);
+    driver.advance("1h");
+    driver.downstream().up();
+    driver.advance("10m");
+
+    assert!(driver.dead_letters().is_empty());
+    assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 2);
+    assert!(driver.is_settled());
+}
+
 /// C7: a blip costs at most one attempt.
 #[test]
 fn a_downstream_that_refuses_connections_for_200ms_under_load_costs_one_attempt_of_one_record() {
@@ -226,4 +242,43 @@ fn after_an_outage_a_record_that_always_fails_does_not_keep_the_breaker_open() {
 
     assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 20);
     assert_eq!(driver.gate().status(), Status::Flowing);
+}
+
+/// No outage, although nothing but failures comes for a long time.
+#[test]
+fn hopeless_triggers_that_are_all_that_is_left_climb_their_tiers_and_are_dead_lettered() {
+    let mut driver = TestDriver::default();
+    for number in 0..20 {
+        let hopeless = format!("hopeless-{number}");
+        driver.downstream().fails(&hopeless, Answer::Status(503));
+        driver.trigger(&hopeless);
+        driver.trigger(&format!("healthy-{number}"));
+        driver.advance("1ms");
+    }
+
+    driver.advance("10m");
+
+    assert_eq!(driver.dead_letters().len(), 20);
+    assert!(driver.is_settled());
+}
+
+/// A restart forgets what has worked; what failed before it is still no sign of an outage.
+#[test]
+fn hopeless_triggers_that_are_all_that_is_left_after_a_restart_are_dead_lettered_too() {
+    let mut driver = TestDriver::default();
+    for number in 0..20 {
+        let hopeless = format!("hopeless-{number}");
+        driver.downstream().fails(&hopeless, Answer::Status(503));
+        driver.trigger(&hopeless);
+        driver.trigger(&format!("healthy-{number}"));
+        driver.advance("1ms");
+    }
+    driver.advance("10s");
+    driver.commit();
+
+    driver.crash();
+    driver.advance("10m");
+
+    assert_eq!(driver.dead_letters().len(), 20);
+    assert!(driver.is_settled());
 }

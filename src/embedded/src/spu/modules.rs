@@ -201,10 +201,13 @@ fn resolve_one(meta: &Metadata, mut invocation: SmartModuleInvocation) -> Result
     if invocation.params.lookback().is_some() {
         return Err(ErrorCode::SmartModuleLookBackError("this node does not look back".to_owned()));
     }
-    let accumulator = match &mut invocation.kind {
-        SmartModuleKind::Aggregate { accumulator }
-        | SmartModuleKind::Generic(SmartModuleContextData::Aggregate { accumulator }) => Some(mem::take(accumulator)),
-        _ => None,
+    let accumulator = if let SmartModuleKind::Aggregate { accumulator }
+    | SmartModuleKind::Generic(SmartModuleContextData::Aggregate { accumulator }) =
+        &mut invocation.kind
+    {
+        Some(mem::take(accumulator))
+    } else {
+        None
     };
     let (name, wasm) = match invocation.wasm {
         SmartModuleInvocationWasm::AdHoc(wasm) => {
@@ -235,10 +238,10 @@ fn start_code(modules: &[Module], error: Error) -> ErrorCode {
 }
 
 fn run_code(error: Error) -> ErrorCode {
-    match error {
-        Error::Decompress(_) => ErrorCode::CompressionError,
-        other => ErrorCode::Other(format!("SmartModule err {other}")),
+    if matches!(error, Error::Decompress(_)) {
+        return ErrorCode::CompressionError;
     }
+    ErrorCode::Other(format!("SmartModule err {error}"))
 }
 
 fn thread_ended() -> ErrorCode {

@@ -37,10 +37,9 @@ async fn pushed_at_last(client: &mut Client, pushes: Stream) -> DefaultStreamFet
 }
 
 fn refused_offset(answer: &DefaultStreamFetchResponse) -> i64 {
-    match &answer.partition.error_code {
-        ErrorCode::SmartModuleRuntimeError(refused) => refused.offset,
-        other => panic!("{other:?} is no refusal"),
-    }
+    let code = &answer.partition.error_code;
+    let ErrorCode::SmartModuleRuntimeError(refused) = code else { panic!("{code:?} is no refusal") };
+    refused.offset
 }
 
 #[tokio::test]
@@ -224,14 +223,15 @@ async fn m7_a_total_stream_resumed_in_mid_batch_has_true_offsets() {
 }
 
 #[tokio::test]
-async fn an_acknowledgement_that_was_not_expected_is_followed() {
+async fn an_acknowledgement_that_was_not_expected_is_followed_and_what_was_made_ahead_thrown_away() {
     let scene = Scene::new().await;
-    let (mut client, pushes) = judged(&scene, &[&["a"], &["b"], &["c"]], 0, PLENTY).await;
+    let (first, second) = ("a".repeat(600), "b".repeat(600));
+    let (mut client, pushes) = judged(&scene, &[&[first.as_str()], &[second.as_str()]], 0, 1000).await;
     client.pushed(pushes).await;
 
-    client.acknowledge_offset(pushes.session, 1).await;
+    client.acknowledge_offset(pushes.session, 0).await;
 
-    assert_eq!(values(&client.pushed(pushes).await.partition), ["b", "c"]);
+    assert_eq!(values(&client.pushed(pushes).await.partition), [first]);
 }
 
 #[tokio::test]

@@ -10,7 +10,6 @@ use fluvio_sc_schema::errors::ErrorCode;
 use futures_util::{Stream, StreamExt};
 
 use crate::cluster::{Cluster, eventually, soon};
-use crate::guest;
 
 /// A topic with one partition, and a client of it.
 async fn topic(cluster: &Cluster, name: &str) -> Fluvio {
@@ -46,7 +45,8 @@ async fn open(
     client: &Fluvio,
     config: &ConsumerConfigExtBuilder,
 ) -> impl Stream<Item = Result<ConsumerRecord, ErrorCode>> + Unpin + use<> {
-    soon("opening a stream", client.consumer_with_config(config.build().unwrap())).await.unwrap()
+    // Boxed, for this future of the client's is 16 KiB large.
+    soon("opening a stream", Box::pin(client.consumer_with_config(config.build().unwrap()))).await.unwrap()
 }
 
 async fn next(stream: &mut (impl Stream<Item = Result<ConsumerRecord, ErrorCode>> + Unpin)) -> ConsumerRecord {
@@ -163,7 +163,7 @@ async fn a_module_that_travels_with_the_request_maps_every_record() {
     let client = topic(&cluster, "triggers").await;
     produce(&client, "triggers", Compression::Gzip, numbered(0..3)).await;
 
-    let wasm = SmartModuleInvocationWasm::adhoc_from_bytes(guest::first_build()).unwrap();
+    let wasm = SmartModuleInvocationWasm::adhoc_from_bytes(eddy_guests::first_mark()).unwrap();
     let mut stream = open(&client, from("triggers", Offset::beginning()).smartmodule(through(wasm))).await;
 
     let marked = |number: u32| (i64::from(number), format!("{number} (first build)"));
@@ -175,7 +175,7 @@ async fn a_module_of_the_cluster_maps_every_record() {
     let cluster = Cluster::start().await;
     let client = topic(&cluster, "triggers").await;
     produce(&client, "triggers", Compression::None, numbered(0..1)).await;
-    create_module(&client.admin().await, "mark", guest::first_build()).await;
+    create_module(&client.admin().await, "mark", eddy_guests::first_mark()).await;
 
     let wasm = SmartModuleInvocationWasm::Predefined("mark".to_owned());
     let config = from("triggers", Offset::beginning()).smartmodule(through(wasm)).clone();
@@ -201,7 +201,7 @@ async fn a_stream_right_after_a_create_still_gets_the_old_build_and_a_new_name_i
         let mut stream = open(&client, &config).await;
         soon("an answer", stream.next()).await.unwrap()
     };
-    let (first_build, second_build) = (guest::first_build(), guest::second_build());
+    let (first_build, second_build) = (eddy_guests::first_mark(), eddy_guests::second_mark());
 
     create_module(&admin, "mark", first_build).await;
     assert!(matches!(answer().await, Err(ErrorCode::SmartModuleNotFound { .. })));
