@@ -18,7 +18,7 @@ use crate::{
     broker::{Cluster, Error, Record},
     guard::Guard,
     host::RoadProgress,
-    letters,
+    letters, modules,
 };
 
 /// Effects that the guard is asked about at once.
@@ -65,8 +65,7 @@ async fn source(
     audit: &mut Audit,
 ) -> Result<Vec<(RecordId, GuardedEffect)>, Error> {
     let source = &topology.names().source;
-    let params = topology.modules().validate.params.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let params = eddy_validate::Params::parse(params).unwrap_or(eddy_validate::Params::DEFAULT);
+    let params = modules::validate_params(topology.modules()).expect("the host that is audited started with them");
     let mut effects = Vec::new();
     letters::scan(
         cluster,

@@ -5,6 +5,7 @@
 
 pub mod apply;
 pub mod check;
+pub mod definition;
 pub mod describe;
 #[cfg(feature = "embedded")]
 pub mod dev;
@@ -14,26 +15,17 @@ pub mod place;
 pub mod produce;
 pub mod run;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
-use eddy_topology::{
-    builder,
-    definition::{self, Definition},
-    topology::Topology,
-};
 
+pub use self::definition::DefinitionArgs;
 use crate::{
-    broker,
-    config::{self, Overrides},
-    host,
+    broker, host,
     output::{Hint, Printer, Verbosity},
     sinks,
 };
-
-/// What to do about a mistake in a definition.
-const HINT: &str = "`eddy check` looks at a definition alone; topology/geofence.toml documents every key";
 
 /// A Kafka-Streams-style topology on Fluvio: geofence triggers judged in the broker, delivered, retried on tiers,
 /// dead-lettered.
@@ -96,38 +88,6 @@ impl Command {
             Self::Generate(args) => generate::run(&args, printer),
             Self::Dlq(args) => block_on(dlq::run(args, printer)),
         }
-    }
-}
-
-/// The definition and what changes it, for every command that needs one.
-#[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Definition")]
-pub struct DefinitionArgs {
-    /// A file that says what differs from the default definition.
-    #[arg(long, value_name = "FILE", env = "EDDY_CONFIG")]
-    pub config: Option<PathBuf>,
-    /// Sets one key of the definition, over file and environment. May be given again.
-    #[arg(long, value_name = "PATH=VALUE")]
-    pub set: Vec<String>,
-}
-
-impl DefinitionArgs {
-    /// The definition of this run.
-    ///
-    /// # Errors
-    /// Every mistake in file, environment and flags.
-    pub fn load(&self) -> anyhow::Result<Definition> {
-        let overrides = Overrides::from_process(self.config.clone(), self.set.clone());
-        config::load(definition::DEFAULT, &overrides).hint(HINT)
-    }
-
-    /// The topology that the definition amounts to.
-    ///
-    /// # Errors
-    /// As [`DefinitionArgs::load`], then every value that makes no sense.
-    pub fn topology(&self) -> anyhow::Result<Topology> {
-        let topology = Topology::try_new(&self.load()?);
-        topology.map_err(|builder::Errors(errors)| config::Mistakes(errors)).hint(HINT)
     }
 }
 

@@ -5,8 +5,9 @@
 
 pub mod demo;
 mod folder;
+mod progress;
+mod report;
 pub mod resolved;
-mod summary;
 
 use std::{io::BufRead, path::PathBuf, sync::Arc, time::Duration};
 
@@ -14,11 +15,12 @@ use anyhow::{Context, ensure};
 use eddy_embedded::Node;
 use eddy_topology::{
     definition::{Definition, SinkKind},
+    time::Span,
     topology::Topology,
 };
 use tokio::task::JoinHandle;
 
-pub use self::summary::Report;
+pub use self::report::Report;
 use self::{demo::Demo, folder::Folder, resolved::resolved};
 use crate::{
     audit,
@@ -132,9 +134,9 @@ impl Dev {
             std::future::pending().await
         };
         let drawing = async {
-            let progress = printer.progress();
+            let shown = printer.progress();
             loop {
-                progress.show(summary::line(&monitor));
+                shown.show(progress::line(&monitor));
                 tokio::time::sleep(PROGRESS_EVERY).await;
             }
         };
@@ -155,7 +157,21 @@ impl Dev {
     async fn report(&self, fed: Fed) -> anyhow::Result<Report> {
         let audit =
             audit::audit(self.host.topology(), &self.cluster, &*self.guard, &self.host.monitor().progress()).await?;
-        Ok(Report::new(audit, fed, &self.host.monitor().counts(), self.demo.as_ref().map(Demo::seen)))
+        let tiers = self.tier_records().await?;
+        Ok(Report::new(audit, tiers, fed, &self.host.monitor().counts(), self.demo.as_ref().map(Demo::seen)))
+    }
+
+    /// How many records each tier's topic has ever held: offsets are not used twice.
+    async fn tier_records(&self) -> anyhow::Result<Vec<(Span, u64)>> {
+        let mut records = Vec::new();
+        for (topic, delay) in self.host.topology().names().tiers.iter().zip(self.host.topology().schedule().tiers()) {
+            let mut ends = 0;
+            for partition in 0..self.cluster.partitions(topic.as_str()).await?.unwrap_or(0) {
+                ends += self.cluster.offsets(topic.as_str(), partition).await?.end;
+            }
+            records.push((*delay, u64::try_from(ends).unwrap_or(0)));
+        }
+        Ok(records)
     }
 
     async fn stop(self) -> anyhow::Result<()> {

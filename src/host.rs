@@ -25,6 +25,7 @@ pub use self::{counters::Counts, partition::Progress};
 use crate::{
     broker::{self, Cluster, Writer, admin},
     guard::{Claimant, Guard},
+    modules::ParamsError,
     sinks::Sink,
 };
 
@@ -38,8 +39,8 @@ pub enum Error {
     Broker(#[from] broker::Error),
     #[error("topic `{topic}` has {partitions} partitions, fewer than the {source_partitions} of the source")]
     TooFewPartitions { topic: TopicName, partitions: u32, source_partitions: u32 },
-    #[error("parameters of module `{module}`: {error}")]
-    Params { module: TopicName, error: eddy_contract::guest::param::Error },
+    #[error(transparent)]
+    Params(#[from] ParamsError),
     #[error("a reader ended")]
     ReaderEnded,
     #[error("a task of the host died: {0}")]
@@ -54,7 +55,7 @@ impl Error {
         match self {
             Self::Broker(error) => error.hint(),
             Self::TooFewPartitions { .. } => Some("`eddy apply` gives the derived topics as many as the source"),
-            Self::Params { .. } | Self::ReaderEnded | Self::Died(_) | Self::NotDrained { .. } => None,
+            Self::Params(_) | Self::ReaderEnded | Self::Died(_) | Self::NotDrained { .. } => None,
         }
     }
 }

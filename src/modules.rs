@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use eddy_contract::idempotency::sha256_hex;
+use eddy_contract::{guest::param, idempotency::sha256_hex};
+use eddy_topology::definition::{ModuleDefinition, ModulesDefinition};
 
 /// The shipped build of `validate`.
 pub const VALIDATE_WASM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/validate.wasm"));
@@ -24,6 +25,36 @@ pub fn build_id(wasm: &[u8], params: &Params) -> String {
         named.extend_from_slice(text.as_bytes());
     }
     sha256_hex(&named)
+}
+
+/// Parameters that a module refuses.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`modules.{module}.params`: {error}")]
+pub struct ParamsError {
+    pub module: &'static str,
+    pub error: param::Error,
+}
+
+/// What `validate` makes of its parameters.
+///
+/// # Errors
+/// When it refuses them, and so would not open in the SPU.
+pub fn validate_params(definitions: &ModulesDefinition) -> Result<eddy_validate::Params, ParamsError> {
+    let params = eddy_validate::Params::parse(texts(&definitions.validate));
+    params.map_err(|error| ParamsError { module: "validate", error })
+}
+
+/// What `classify` makes of its parameters.
+///
+/// # Errors
+/// As [`validate_params`].
+pub fn classify_params(definitions: &ModulesDefinition) -> Result<eddy_classify::Params, ParamsError> {
+    let params = eddy_classify::Params::parse(texts(&definitions.classify));
+    params.map_err(|error| ParamsError { module: "classify", error })
+}
+
+fn texts(definition: &ModuleDefinition) -> impl Iterator<Item = (&str, &str)> {
+    definition.params.iter().map(|(name, value)| (name.as_str(), value.as_str()))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use eddy_topology::{
 pub use futures_util::future::BoxFuture;
 
 pub use self::{
-    open::{OpenError, open},
+    open::{OpenError, check, open},
     stdout::Stdout,
     topic::{Append, AppendError, Form, TopicSink},
     webhook::{Header, Settings as WebhookSettings, SettingsError as WebhookSettingsError, Webhook},

@@ -1,12 +1,17 @@
 //! `eddy dev`: everything in one process.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    fs::{File, OpenOptions},
+    io::Write,
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use anyhow::Context;
 
 use super::{DefinitionArgs, place::Input};
 use crate::{
-    dev::{self, Options},
+    dev::{self, Options, Report},
     output::Printer,
 };
 
@@ -46,18 +51,44 @@ pub struct Args {
 /// When something cannot be started, fed or kept running.
 pub async fn run(args: Args, printer: Printer) -> anyhow::Result<ExitCode> {
     let options = Options {
-        definition: args.definition.load()?,
+        definition: args.definition.definition()?,
         data_dir: args.data_dir,
         input: args.input.as_ref().map(Input::open).transpose()?,
         until_resolved: args.until_resolved,
     };
+    let report_file = args.report.map(ReportFile::open).transpose()?;
     let Some(report) = dev::run(options, printer).await? else {
         return Ok(ExitCode::SUCCESS);
     };
-    report.print(printer)?;
-    if let Some(path) = &args.report {
-        let json = serde_json::to_vec_pretty(&report)?;
-        std::fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
+    printer.data(&report)?;
+    if let Some(file) = report_file {
+        file.write(&report)?;
     }
     Ok(if report.conserved() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Where the report goes. It is opened before the run, which may take hours, and keeps what it holds until the run's end.
+struct ReportFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl ReportFile {
+    fn open(path: PathBuf) -> anyhow::Result<Self> {
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let file = file.with_context(|| format!("cannot write the report to {}", path.display()))?;
+        Ok(Self { path, file })
+    }
+
+    fn write(mut self, report: &Report) -> anyhow::Result<()> {
+        let write = |file: &mut File| {
+            // A pipe or a terminal has nothing to cut off.
+            if file.metadata()?.is_file() {
+                file.set_len(0)?;
+            }
+            serde_json::to_writer_pretty(&mut *file, report)?;
+            file.write_all(b"\n")
+        };
+        write(&mut self.file).with_context(|| format!("cannot write the report to {}", self.path.display()))
+    }
 }

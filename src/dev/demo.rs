@@ -58,7 +58,7 @@ impl Fate {
 }
 
 /// What the downstream has seen.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Seen {
     pub requests: u64,
     /// Different effects that took place.

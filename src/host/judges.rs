@@ -14,7 +14,7 @@ use crate::{
         Record, admin,
         judged::{Fallback, Judge, Judging, Module, STALL_AFTER},
     },
-    modules::build_id,
+    modules::{self, build_id},
 };
 
 /// The judges of both judged roads.
@@ -28,8 +28,8 @@ impl Judges {
     pub(super) async fn load(shared: &Shared) -> Result<Self, Error> {
         let names = shared.topology.names();
         let definitions = shared.topology.modules();
-        let validate = eddy_validate::Params::parse(texts(&definitions.validate)).map_err(params(&names.validate))?;
-        let classify = eddy_classify::Params::parse(texts(&definitions.classify)).map_err(params(&names.classify))?;
+        let validate = modules::validate_params(definitions)?;
+        let classify = modules::classify_params(definitions)?;
         let validate: Arc<Judge> = Arc::new(move |record: &Record| judge(record, &validate, eddy_validate::judge));
         let classify: Arc<Judge> = Arc::new(move |record: &Record| judge(record, &classify, eddy_classify::judge));
         Ok(Self {
@@ -55,15 +55,6 @@ async fn judging(
     };
     let fallback = Fallback { judge, build: concat!("eddy-", env!("CARGO_PKG_VERSION")).into() };
     Ok(Judging { module, fallback, stall_after: STALL_AFTER })
-}
-
-fn texts(definition: &ModuleDefinition) -> impl Iterator<Item = (&str, &str)> {
-    definition.params.iter().map(|(name, value)| (name.as_str(), value.as_str()))
-}
-
-fn params(module: &TopicName) -> impl FnOnce(eddy_contract::guest::param::Error) -> Error {
-    let module = module.clone();
-    move |error| Error::Params { module, error }
 }
 
 fn judge<P>(record: &Record, params: &P, judge: impl Fn(RecordView<'_>, &P, &mut Vec<u8>)) -> Vec<u8> {

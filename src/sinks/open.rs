@@ -78,8 +78,36 @@ pub async fn open(topology: &Topology, cluster: &Cluster) -> Result<Arc<dyn Sink
             let writer = Arc::new(Writer::new(cluster));
             Ok(Arc::new(TopicSink::new(&sink.name, target, partitions, form.into(), writer)))
         }
-        SinkKind::Stdout => Ok(Arc::new(Stdout::new(&sink.name).map_err(OpenError::Stdout)?)),
+        SinkKind::Stdout => {
+            let NoOptions {} = options(sink)?;
+            Ok(Arc::new(Stdout::new(&sink.name).map_err(OpenError::Stdout)?))
+        }
     }
+}
+
+/// What can be said against the sink of `topology` without opening it: its address, if it has one, and its options.
+/// Secrets are not read, because they may be those of another machine.
+///
+/// # Errors
+/// When it could not be opened anywhere.
+pub fn check(topology: &Topology) -> Result<(), OpenError> {
+    let sink = topology.sink();
+    match topology.sink_kind() {
+        SinkKind::Webhook => {
+            let WebhookOptions { headers, .. } = options(sink)?;
+            headers.iter().try_for_each(HeaderOption::check)?;
+            if let Some(url) = &sink.url {
+                WebhookSettings::new(&sink.name, url).target()?;
+            }
+        }
+        SinkKind::Topic => {
+            let TopicOptions { form: _ } = options(sink)?;
+        }
+        SinkKind::Stdout => {
+            let NoOptions {} = options(sink)?;
+        }
+    }
+    Ok(())
 }
 
 /// As many as deliveries can be on their way at once: intake and tiers of every partition.
@@ -116,6 +144,10 @@ struct TopicOptions {
     form: FormOption,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoOptions {}
+
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum FormOption {
@@ -147,6 +179,16 @@ fn webhook(sink: &SinkDefinition, connections_max: usize) -> Result<WebhookSetti
 }
 
 impl HeaderOption {
+    /// Whether it names a header and one place of its value.
+    fn check(&self) -> Result<(), OpenError> {
+        let places = [self.value.is_some(), self.value_env.is_some(), self.value_file.is_some()];
+        if places.into_iter().filter(|is_named| *is_named).count() != 1 {
+            return Err(OpenError::HeaderValue(self.name.clone()));
+        }
+        Header::try_new(&self.name, self.value.as_deref().unwrap_or_default())?;
+        Ok(())
+    }
+
     fn read(self) -> Result<Header, OpenError> {
         let secret = match (self.value, self.value_env, self.value_file) {
             (Some(value), None, None) => return Ok(Header::try_new(&self.name, &value)?),

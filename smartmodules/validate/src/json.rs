@@ -113,7 +113,7 @@ fn twice<'n>(names: &'n mut [Cow<'_, str>]) -> Option<&'n str> {
 /// of the format's own.
 fn bit(name: &str) -> u64 {
     let [first, .., last] = name.as_bytes() else { return 1 };
-    1 << (usize::from(*first) + usize::from(*last) * 7 + name.len()) % 64
+    1 << ((usize::from(*first) + usize::from(*last) * 7 + name.len()) % 64)
 }
 
 impl<'a, F: FnMut(&str, Value<'a>)> DeserializeSeed<'a> for &mut Walk<'a, F> {

@@ -98,7 +98,7 @@ impl Settings {
     }
 
     /// Where to post to, if all settings can be used.
-    pub(super) fn target(&self) -> Result<Uri, SettingsError> {
+    pub(crate) fn target(&self) -> Result<Uri, SettingsError> {
         let limits = [
             ("timeout", self.timeout.is_zero()),
             ("connect_timeout", self.connect_timeout.is_zero()),
