@@ -147,10 +147,14 @@ impl Host {
 
     /// Waits until a task fails; that is never while all is well. Safe to cancel.
     pub async fn failed(&mut self) -> Error {
-        match self.tasks.join_next().await {
-            Some(Ok(Ok(()))) | None => Error::ReaderEnded,
-            Some(Ok(Err(error))) => error,
-            Some(Err(died)) => died.into(),
+        loop {
+            match self.tasks.join_next().await {
+                // The topic of a leftover tier is gone.
+                Some(Ok(Ok(()))) => {}
+                Some(Ok(Err(error))) => return error,
+                Some(Err(died)) => return died.into(),
+                None => return Error::ReaderEnded,
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Where things are: the cluster's settings, its topics, partitions and leaders, and links to the servers.
 //!
-//! Metadata is listed when it is needed and kept until a link to a leader fails; nothing watches it, so nothing can
-//! go stale unseen. What is normal for a moment after a topic was created or a server restarted (no such topic, no
+//! Metadata is listed when it is needed and kept for a few seconds, or until a link to a leader fails; nothing watches
+//! it, so nothing can go stale unseen: a server that no longer leads a partition answers, and only says no. What is normal for a moment after a topic was created or a server restarted (no such topic, no
 //! leader) is waited out for a few seconds before it counts as an error.
 
 use std::{
@@ -33,6 +33,9 @@ const LIST_MAX: Duration = Duration::from_secs(15);
 
 /// Listings younger than this are not repeated: many readers lose their leader at the same moment.
 const LISTING_FRESH: Duration = Duration::from_millis(100);
+
+/// The oldest listing by which a leader is looked up.
+const LISTING_AGE_MAX: Duration = Duration::from_secs(2);
 
 /// Which cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,7 +114,7 @@ impl Cluster {
     /// A new link to the leader of a partition.
     pub(crate) async fn dial(&self, topic: &str, partition: u32) -> Result<Link, Error> {
         let mut patience = Patience::new(SETTLE_MAX);
-        let mut newer_than = None;
+        let mut newer_than = Instant::now().checked_sub(LISTING_AGE_MAX);
         let leader = loop {
             let listing = self.listing(newer_than).await?;
             newer_than = Some(Instant::now());

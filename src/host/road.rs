@@ -71,7 +71,14 @@ impl RoadTask {
             }
             tokio::select! {
                 _ = stop.wait_for(|stop| *stop) => return Ok(()),
-                position = self.load_again() => self.position = position?,
+                position = self.load_again() => match position {
+                    Ok(position) => self.position = position,
+                    Err(Error::Broker(broker::Error::TopicMissing { topic })) if self.is_leftover() => {
+                        tracing::info!(topic, "The topic of a tier that no definition names was deleted.");
+                        return Ok(());
+                    }
+                    Err(error) => return Err(error),
+                },
             }
         }
     }
@@ -123,6 +130,10 @@ impl RoadTask {
                 loaded => return loaded,
             }
         }
+    }
+
+    fn is_leftover(&self) -> bool {
+        self.road.is_leftover(&self.shared.topology)
     }
 
     fn topic(&self) -> &str {

@@ -179,10 +179,20 @@ impl Road {
 
     /// Waits until everything in the log is resolved.
     pub(crate) async fn until_resolved(&mut self) {
+        assert_eq!(self.end_of_waiting().await, End::Resolved, "the sink is suspended");
+    }
+
+    /// Waits like `eddy dev --until-resolved`.
+    pub(crate) async fn end_of_waiting(&mut self) -> End {
         let end = tokio::time::timeout(PATIENCE, resolved(&self.cluster.cluster, &self.monitor())).await;
         self.assert_host_lives();
-        let end = end.unwrap_or_else(|_| panic!("not resolved: {:?}", self.monitor().progress())).unwrap();
-        assert_eq!(end, End::Resolved, "the sink is suspended");
+        end.unwrap_or_else(|_| panic!("not resolved: {:?}", self.monitor().progress())).unwrap()
+    }
+
+    /// Waits until the host gives up, and says why it did.
+    pub(crate) async fn until_the_host_fails(&mut self) -> String {
+        let Running { mut host, guard: _ } = self.running.take().unwrap();
+        tokio::time::timeout(PATIENCE, host.failed()).await.unwrap().to_string()
     }
 
     fn assert_host_lives(&mut self) {

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use eddy::dev::resolved::End;
 use eddy_topology::gate::Status;
 
 use crate::{
@@ -118,7 +119,7 @@ async fn a_410_suspends_the_sink_and_holds_everything_until_eddy_is_started_agai
     let mut road = Road::start("", |_: &[u8]| 410).await;
 
     road.triggers([&"one-device"; 20]).await;
-    road.until("the sink is suspended", |road| road.sink_status() == Status::Suspended).await;
+    assert_eq!(road.end_of_waiting().await, End::Suspended, "nobody waits for a sink that asked to stop");
     let report = road.audit().await;
     assert!(report.conserved, "{report:?}");
     assert_eq!((report.in_flight, report.dead_lettered), (20, 0));

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use eddy::broker::admin;
+
 use crate::{
     downstream::Reply,
     harness::{Road, devices},
@@ -87,5 +89,24 @@ async fn a_host_goes_on_at_the_end_of_a_log_that_the_broker_lost() {
     road.until_resolved().await;
 
     road.assert_taken_once_each(50);
+    road.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_goes_on_without_a_leftover_tier_that_is_deleted_and_ends_when_its_source_is() {
+    let mut road = Road::start("", |_: &[u8]| 200).await;
+    let leftover = road.names().tiers[0].to_string();
+    let source = road.names().source.to_string();
+    road.stop().await;
+    road.redefine("[retry]\ntiers = ['300ms', '600ms', '900ms']");
+    road.go_on().await;
+
+    admin::delete_topic(&road.cluster.cluster, &leftover).await.unwrap();
+    road.triggers(devices(10)).await;
+    road.until("all are delivered", |road| road.counts().delivered == 10).await;
+    admin::delete_topic(&road.cluster.cluster, &source).await.unwrap();
+    let error = road.until_the_host_fails().await;
+
+    assert_eq!(error, format!("topic `{source}` does not exist"));
     road.finish().await;
 }

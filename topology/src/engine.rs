@@ -104,6 +104,11 @@ impl Road {
         }
     }
 
+    /// Whether it drains a tier that the definition no longer has.
+    pub fn is_leftover(self, topology: &Topology) -> bool {
+        matches!(self, Self::Tier(tier) if tier >= topology.schedule.tiers().len())
+    }
+
     /// Under which consumer id the positions of this road are stored.
     pub fn consumer_id(self, topology: &Topology) -> String {
         topology.names.consumer_id(self.topic(topology))

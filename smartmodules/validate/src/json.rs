@@ -65,9 +65,6 @@ pub(crate) fn read<'a>(
 /// Names that a usual trigger has, with room to spare.
 const NAMES_EXPECTED: usize = 16;
 
-/// Up to how many names comparing each with each is cheaper than sorting.
-const NAMES_COMPARED_MAX: usize = 16;
-
 struct Walk<'a, F> {
     depth: usize,
     depth_max: usize,
@@ -87,9 +84,10 @@ impl<'a, F: FnMut(&str, Value<'a>)> Walk<'a, F> {
         Ok(())
     }
 
-    /// Closes the object whose names begin at `first`.
-    fn leave_object<E: Error>(&mut self, first: usize) -> Result<(), E> {
-        if let Some(name) = twice(&mut self.names[first..]) {
+    /// Closes the object whose names begin at `first`. `suspicious` is false when no two of them can be the same.
+    fn leave_object<E: Error>(&mut self, first: usize, suspicious: bool) -> Result<(), E> {
+        let names = &mut self.names[first..];
+        if let Some(name) = if suspicious { twice(names) } else { None } {
             let detail = format!("{} stands twice in one object", crate::trigger::quoted(name));
             return Err(self.stop(Finding::new(Code::DuplicateKey, detail)));
         }
@@ -107,12 +105,15 @@ impl<'a, F: FnMut(&str, Value<'a>)> Walk<'a, F> {
 }
 
 fn twice<'n>(names: &'n mut [Cow<'_, str>]) -> Option<&'n str> {
-    if names.len() <= NAMES_COMPARED_MAX {
-        let repeated = |index: &usize| names[..*index].contains(&names[*index]);
-        return (1..names.len()).find(repeated).map(|index| &*names[index]);
-    }
     names.sort_unstable();
     names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| &*pair[0])
+}
+
+/// One of 64 bits for a name: the same for the same name, seldom the same for two names of one object, and never for two
+/// of the format's own.
+fn bit(name: &str) -> u64 {
+    let [first, .., last] = name.as_bytes() else { return 1 };
+    1 << ((usize::from(*first) + usize::from(*last) * 7 + name.len()) % 64)
 }
 
 impl<'a, F: FnMut(&str, Value<'a>)> DeserializeSeed<'a> for &mut Walk<'a, F> {
@@ -168,14 +169,18 @@ impl<'a, F: FnMut(&str, Value<'a>)> Visitor<'a> for &mut Walk<'a, F> {
     fn visit_map<A: MapAccess<'a>>(self, mut members: A) -> Result<Value<'a>, A::Error> {
         self.enter()?;
         let first = self.names.len();
+        let (mut bits, mut suspicious) = (0, false);
         while let Some(name) = members.next_key_seed(Name)? {
             let value = members.next_value_seed(&mut *self)?;
             if self.depth == 1 {
                 (self.member)(&name, value);
             }
+            let bit = bit(&name);
+            suspicious |= bits & bit != 0;
+            bits |= bit;
             self.names.push(name);
         }
-        self.leave_object(first)?;
+        self.leave_object(first, suspicious)?;
         Ok(Value::Object)
     }
 }
