@@ -22,7 +22,7 @@ use clap::{Parser, Subcommand};
 
 pub use self::definition::DefinitionArgs;
 use crate::{
-    broker, host,
+    broker, feeder, host,
     output::{Hint, Printer, Verbosity},
     sinks,
 };
@@ -106,7 +106,8 @@ fn with_hint(error: anyhow::Error) -> anyhow::Error {
         let broker = cause.downcast_ref::<broker::Error>().map(broker::Error::hint);
         let host = || cause.downcast_ref::<host::Error>().map(host::Error::hint);
         let sink = || cause.downcast_ref::<sinks::OpenError>().map(sinks::OpenError::hint);
-        broker.or_else(host).or_else(sink).flatten()
+        let feeder = || cause.downcast_ref::<feeder::Error>().map(feeder::Error::hint);
+        broker.or_else(host).or_else(sink).or_else(feeder).flatten()
     });
     match known {
         Some(hint) => Err::<(), _>(error).hint(hint).expect_err("it was an error"),

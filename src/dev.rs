@@ -81,10 +81,12 @@ pub async fn run(mut options: Options, printer: Printer) -> anyhow::Result<Optio
 
 impl Dev {
     async fn start(options: Options, printer: Printer) -> anyhow::Result<Self> {
-        let folder = Folder::open(options.data_dir.as_deref()).context("cannot make the data folder")?;
+        let folder = Folder::open(options.data_dir.as_deref())?;
         let (demo, definition) = with_demo(options.definition).await?;
         let topology = Arc::new(Topology::try_new(&definition)?);
-        let node = Node::start(eddy_embedded::Config::new(folder.node())).await.context("the embedded node")?;
+        let node =
+            Node::start(eddy_embedded::Config::new(folder.node())).await.context("cannot start the embedded node");
+        let node = node.hint("one `eddy dev` at a time runs on a data folder")?;
         let cluster = Cluster::connect(&Target::Address(node.address().to_string())).await?;
         admin::apply(&cluster, &deploy::plan(&topology)).await?;
         let guard = Arc::new(EmbeddedGuard::open(&folder.guard(), &topology.guard().into())?);

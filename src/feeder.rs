@@ -35,6 +35,17 @@ pub enum Error {
     Resume(#[from] ResumeError),
 }
 
+impl Error {
+    /// What a person can do about it, where we know.
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Broker(error) => error.hint(),
+            Self::Resume(_) => Some("with another input or a changed topic, start on an empty --data-dir"),
+            Self::Input(_) | Self::Write(_) | Self::Progress { .. } => None,
+        }
+    }
+}
+
 /// Feeds all of `input`. With `progress`, a file beside the log, a run that was killed is gone on with.
 ///
 /// # Errors

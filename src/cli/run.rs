@@ -17,8 +17,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  eddy run --cluster localhost:9003 --data-dir /var/lib/eddy --set sink.url=https://downstream.example/triggers
-  EDDY_SINK__URL=https://downstream.example/triggers eddy run --cluster localhost:9003 --data-dir /var/lib/eddy")]
+  eddy run --cluster localhost:9003 --data-dir /var/lib/eddy --set sink.url=http://downstream.example/triggers
+  EDDY_SINK__URL=http://downstream.example/triggers eddy run --cluster localhost:9003 --data-dir /var/lib/eddy")]
 pub struct Args {
     #[command(flatten)]
     pub cluster: Cluster,

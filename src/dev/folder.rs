@@ -3,11 +3,9 @@
 //! A folder that was given is kept, so that a killed run can go on; otherwise it is a temporary one and goes with the
 //! process.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use tempfile::TempDir;
 
 /// See the module's documentation.
@@ -22,15 +20,17 @@ impl Folder {
     /// Takes or makes the folder.
     ///
     /// # Errors
-    /// When it cannot be made.
-    pub(super) fn open(given: Option<&Path>) -> io::Result<Self> {
+    /// When it cannot be made; the error names it.
+    pub(super) fn open(given: Option<&Path>) -> anyhow::Result<Self> {
         match given {
             Some(path) => {
-                std::fs::create_dir_all(path)?;
+                let made = std::fs::create_dir_all(path);
+                made.with_context(|| format!("cannot make the data folder {}", path.display()))?;
                 Ok(Self { path: path.to_owned(), _temporary: None })
             }
             None => {
-                let temporary = tempfile::Builder::new().prefix("eddy-").tempdir()?;
+                let temporary =
+                    tempfile::Builder::new().prefix("eddy-").tempdir().context("cannot make a data folder")?;
                 Ok(Self { path: temporary.path().to_owned(), _temporary: Some(temporary) })
             }
         }

@@ -33,8 +33,8 @@ use crate::{
 pub enum OpenError {
     #[error("the definition names no `sink.{0}`")]
     NoTarget(&'static str),
-    #[error("`sink.options`: {0}")]
-    Options(#[source] toml::de::Error),
+    #[error("`sink.options`: {}", .0.message())]
+    Options(toml::de::Error),
     #[error("header `{0}` needs exactly one of `value`, `value_env` and `value_file`")]
     HeaderValue(String),
     #[error(transparent)]

@@ -1,3 +1,5 @@
+//! The embedded guard: what it still knows after a crash, and what a disk that fails makes of it.
+
 use std::{
     fs,
     io::{BufRead, BufReader},

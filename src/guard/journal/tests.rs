@@ -1,3 +1,5 @@
+//! The journal: what is found again after a torn, damaged or unfinished write.
+
 use proptest::prelude::*;
 use tempfile::TempDir;
 

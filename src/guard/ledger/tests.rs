@@ -1,3 +1,5 @@
+//! The ledger: claims, marks and generations, without a disk.
+
 use super::*;
 
 const INTAKE: Claimant = Claimant(1);

@@ -1,3 +1,5 @@
+//! The stdout sink: whole lines, and what becomes of a reader that went away.
+
 use std::{collections::BTreeSet, sync::Arc};
 
 use eddy_topology::outcome::Refusal;

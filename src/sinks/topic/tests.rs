@@ -1,3 +1,5 @@
+//! The topic sink: partition, key and bytes, and what failed appends amount to.
+
 use parking_lot::Mutex;
 
 use super::*;

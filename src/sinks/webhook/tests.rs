@@ -1,3 +1,5 @@
+//! The webhook against servers that answer well, badly, late and not at all.
+
 mod server;
 
 use std::sync::atomic::Ordering;

@@ -1,3 +1,5 @@
+//! Statuses and headers of answers, and what they say of a delivery.
+
 use hyper::header::HeaderValue;
 
 use super::*;
