@@ -87,11 +87,11 @@ async fn main() {
     ));
     let copy = eddy_guests::copy();
     if options.has(Part::Modules) {
-        modules(&copy, &mut table);
+        modules(copy, &mut table);
     }
     let stage = Stage::start().await;
     if options.has(Part::Bare) || options.has(Part::Topic) {
-        to_topic(&options, &stage, &copy, &mut table).await;
+        to_topic(&options, &stage, copy, &mut table).await;
     }
     if options.has(Part::PingPong) || options.has(Part::Webhook) {
         to_webhook(&options, &stage, &mut table).await;
