@@ -20,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Why there is nothing to wait for any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub enum End {
     /// Everything is resolved.
     Resolved,
     /// The sink asked to stop, and what is not resolved is held.
@@ -31,7 +31,7 @@ pub(super) enum End {
 ///
 /// # Errors
 /// When the cluster does not answer.
-pub(super) async fn resolved(cluster: &Cluster, host: &Monitor) -> Result<End, Error> {
+pub async fn resolved(cluster: &Cluster, host: &Monitor) -> Result<End, Error> {
     loop {
         if host.progress().iter().any(|road| road.progress.in_flight > 0) {
             tokio::time::sleep(LOOK_EVERY).await;

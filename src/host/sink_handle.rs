@@ -71,7 +71,7 @@ impl SinkHandle {
     }
 
     /// What the sink said to the last delivery that failed, if any did.
-    pub fn last_refusal(&self) -> Option<Refusal> {
+    pub(super) fn last_refusal(&self) -> Option<Refusal> {
         self.last_refusal.lock().clone()
     }
 
