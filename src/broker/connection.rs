@@ -1,8 +1,9 @@
 //! Where things are: the cluster's settings, its topics, partitions and leaders, and links to the servers.
 //!
 //! Metadata is listed when it is needed and kept for a few seconds, or until a link to a leader fails; nothing watches
-//! it, so nothing can go stale unseen: a server that no longer leads a partition answers, and only says no. What is normal for a moment after a topic was created or a server restarted (no such topic, no
-//! leader) is waited out for a few seconds before it counts as an error.
+//! it, so nothing can go stale unseen: a server that no longer leads a partition answers, and only says no. What is
+//! normal for a moment after a topic was created or a server restarted (no such topic, no leader) is waited out for a
+//! few seconds before it counts as an error.
 
 use std::{
     collections::BTreeMap,
