@@ -16,6 +16,8 @@ use eddy_topology::{
     outcome::{Outcome, Refusal},
 };
 
+use futures_util::{FutureExt, future::join_all};
+
 pub use futures_util::future::BoxFuture;
 
 pub use self::{
@@ -34,6 +36,17 @@ pub trait Sink: Send + Sync {
     /// Delivers once and says what happened; bounds its own time. Deliveries of one key come one after the other,
     /// others concurrently. Never panics for what a record contains.
     fn deliver(&self, delivery: Delivery) -> BoxFuture<'_, Outcome>;
+
+    /// How many deliveries it wants to be given at once. They are answered together, so more than one is for a sink that
+    /// sends them together.
+    fn batch_max(&self) -> usize {
+        1
+    }
+
+    /// Delivers each once and says what happened to each, in their order.
+    fn deliver_all(&self, deliveries: Vec<Delivery>) -> BoxFuture<'_, Vec<Outcome>> {
+        join_all(deliveries.into_iter().map(|delivery| self.deliver(delivery))).boxed()
+    }
 }
 
 /// A refusal without an answer of the downstream.

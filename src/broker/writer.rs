@@ -113,16 +113,30 @@ impl Writer {
     /// # Errors
     /// When any of the records was not acknowledged; some may be stored.
     pub async fn write_all(&self, topic: &str, partition: u32, entries: Vec<Entry>) -> Result<i64, WriteError> {
+        if let Some(bytes) = entries.iter().map(cost).find(|bytes| *bytes > RECORD_BYTES_MAX) {
+            return Err(WriteError::TooLarge { bytes });
+        }
+        let offsets: Vec<i64> =
+            self.write_each(topic, partition, entries).await.into_iter().collect::<Result<_, _>>()?;
+        Ok(offsets.first().copied().unwrap_or(-1))
+    }
+
+    /// Appends many records in order and says of each whether it was acknowledged, and at which offset. Those that
+    /// travelled in one batch share its fate.
+    pub async fn write_each(&self, topic: &str, partition: u32, entries: Vec<Entry>) -> Vec<Result<i64, WriteError>> {
+        let mut results = Vec::with_capacity(entries.len());
         let mut answers = Vec::new();
-        for unit in units(entries)? {
-            answers.push(self.submit(topic, partition, unit).await?);
+        for unit in units(entries) {
+            answers.push((unit.len(), self.submit(topic, partition, unit).await));
         }
-        let mut first = None;
-        for answer in answers {
-            let offset = answer.await.unwrap_or_else(|_| Err(gone()))?;
-            first.get_or_insert(offset);
+        for (count, submitted) in answers {
+            let first = match submitted {
+                Ok(answer) => answer.await.unwrap_or_else(|_| Err(gone())),
+                Err(error) => Err(error),
+            };
+            results.extend((0_i64..).take(count).map(|after| first.clone().map(|first| first + after)));
         }
-        Ok(first.unwrap_or(-1))
+        results
     }
 
     async fn submit(
@@ -164,15 +178,12 @@ fn cost((key, value): &Entry) -> usize {
     key.as_ref().map_or(0, Bytes::len) + value.len() + RECORD_BYTES
 }
 
-/// Cuts entries into units that fit a batch each.
-fn units(entries: Vec<Entry>) -> Result<Vec<Vec<Entry>>, WriteError> {
+/// Cuts entries into units that fit a batch each; one that is too large for any is alone.
+fn units(entries: Vec<Entry>) -> Vec<Vec<Entry>> {
     let mut units: Vec<Vec<Entry>> = Vec::new();
     let mut load = Load::default();
     for entry in entries {
         let bytes = cost(&entry);
-        if bytes > RECORD_BYTES_MAX {
-            return Err(WriteError::TooLarge { bytes });
-        }
         match units.last_mut() {
             Some(unit) if load.takes(1, bytes) => unit.push(entry),
             Some(_) | None => {
@@ -182,7 +193,7 @@ fn units(entries: Vec<Entry>) -> Result<Vec<Vec<Entry>>, WriteError> {
             }
         }
     }
-    Ok(units)
+    units
 }
 
 /// What a batch holds already.
@@ -336,21 +347,16 @@ mod tests {
 
     #[test]
     fn entries_are_cut_into_units_that_fit_a_batch() {
-        let units = units((0..12_000).map(|_| entry(10)).collect()).unwrap();
+        let units = units((0..12_000).map(|_| entry(10)).collect());
 
         assert_eq!(units.iter().map(Vec::len).collect::<Vec<_>>(), [5000, 5000, 2000]);
     }
 
     #[test]
     fn a_record_larger_than_a_batch_goes_alone() {
-        let units = units(vec![entry(10), entry(5 << 20), entry(10)]).unwrap();
+        let units = units(vec![entry(10), entry(5 << 20), entry(10)]);
 
         assert_eq!(units.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1]);
-    }
-
-    #[test]
-    fn a_record_that_no_request_can_carry_is_refused_before_anything_is_sent() {
-        assert!(matches!(units(vec![entry(10), entry(33 << 20)]), Err(WriteError::TooLarge { .. })));
     }
 
     #[test]

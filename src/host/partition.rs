@@ -157,11 +157,12 @@ impl PartitionTask {
         let effects: Vec<Effect> =
             self.shared.sink.with_gate(|gate| std::iter::from_fn(|| engine.poll_effect(gate, now)).collect());
         let mut claims = Vec::new();
+        let mut deliveries = Vec::new();
         let mut writes: BTreeMap<(TopicName, u32), Vec<(Ticket, Write)>> = BTreeMap::new();
         for effect in effects {
             match effect {
                 Effect::Claim { ticket, effect } => claims.push((ticket, effect)),
-                Effect::Deliver { ticket, delivery } => self.deliver(ticket, delivery),
+                Effect::Deliver { ticket, delivery } => deliveries.push((ticket, delivery)),
                 Effect::Mark { ticket, effect, horizon } => {
                     self.unstored.push_back((self.shared.guard.mark(&effect, horizon), ticket));
                 }
@@ -173,14 +174,24 @@ impl PartitionTask {
             }
         }
         self.claim(claims);
+        self.deliver(deliveries);
         for ((topic, partition), writes) in writes {
             self.append(topic, partition, writes);
         }
     }
 
-    fn deliver(&self, ticket: Ticket, delivery: Delivery) {
-        let shared = Arc::clone(&self.shared);
-        self.answers.push(async move { vec![(ticket, Answer::Outcome(shared.sink.deliver(delivery).await))] }.boxed());
+    fn deliver(&self, deliveries: Vec<(Ticket, Delivery)>) {
+        let mut deliveries = deliveries.into_iter();
+        while deliveries.len() > 0 {
+            let batch = deliveries.by_ref().take(self.shared.sink.batch_max());
+            let (tickets, batch): (Vec<Ticket>, Vec<Delivery>) = batch.unzip();
+            let shared = Arc::clone(&self.shared);
+            let deliver = async move {
+                let outcomes = shared.sink.deliver_all(batch).await;
+                tickets.into_iter().zip(outcomes.into_iter().map(Answer::Outcome)).collect()
+            };
+            self.answers.push(deliver.boxed());
+        }
     }
 
     fn claim(&self, claims: Vec<(Ticket, GuardedEffect)>) {

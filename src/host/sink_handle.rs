@@ -27,13 +27,22 @@ impl SinkHandle {
         Self { sink, gate: Mutex::new(gate), epoch, last_refusal: Mutex::default() }
     }
 
-    /// Delivers once.
-    pub(super) async fn deliver(&self, delivery: Delivery) -> Outcome {
-        let outcome = self.sink.deliver(delivery).await;
-        if let Outcome::Failed(refusal) = &outcome {
-            *self.last_refusal.lock() = Some(refusal.clone());
+    /// How many deliveries the sink wants at once.
+    pub(super) fn batch_max(&self) -> usize {
+        self.sink.batch_max().max(1)
+    }
+
+    /// Delivers each once.
+    pub(super) async fn deliver_all(&self, deliveries: Vec<Delivery>) -> Vec<Outcome> {
+        let count = deliveries.len();
+        let outcomes = self.sink.deliver_all(deliveries).await;
+        assert_eq!(outcomes.len(), count, "a sink says of each delivery what happened");
+        for outcome in &outcomes {
+            if let Outcome::Failed(refusal) = outcome {
+                *self.last_refusal.lock() = Some(refusal.clone());
+            }
         }
-        outcome
+        outcomes
     }
 
     /// Lets `act` look through the gate, and wakes the other tasks when that changed it.

@@ -10,7 +10,6 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use bytes::Bytes;
 use eddy_topology::{
     definition::{SinkDefinition, SinkKind},
     names::{NameError, TopicName},
@@ -24,7 +23,7 @@ use super::{
     Append, AppendError, Form, Header, Sink, Stdout, TopicSink, Webhook, WebhookSettings, WebhookSettingsError,
 };
 use crate::{
-    broker::{self, Cluster, WriteError, Writer},
+    broker::{self, Cluster, Entry, WriteError, Writer},
     config::{Secret, SecretError},
 };
 
@@ -205,11 +204,14 @@ impl Append for Writer {
         &self,
         topic: &TopicName,
         partition: u32,
-        key: Option<Bytes>,
-        value: Bytes,
-    ) -> BoxFuture<'static, Result<i64, AppendError>> {
+        records: Vec<Entry>,
+    ) -> BoxFuture<'static, Vec<Result<i64, AppendError>>> {
         let (writer, topic) = (self.clone(), topic.clone());
-        async move { Ok(writer.write(topic.as_str(), partition, key, value).await?) }.boxed()
+        async move {
+            let results = writer.write_each(topic.as_str(), partition, records).await;
+            results.into_iter().map(|result| Ok(result?)).collect()
+        }
+        .boxed()
     }
 }
 

@@ -3,7 +3,7 @@
 //! The record goes to the partition of its origin, modulo the target's count when that is smaller. It counts as
 //! delivered when the append was acknowledged.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use eddy_contract::{
@@ -11,20 +11,28 @@ use eddy_contract::{
     envelope::{Attempts, Origin},
 };
 use eddy_topology::{effect::Delivery, names::TopicName, outcome::Outcome};
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, join_all},
+};
 
 use super::{Sink, failed};
+use crate::broker::Entry;
+
+/// Deliveries that are appended together: enough to be cheap, and few enough that a disk is busy with some while others
+/// are made ready.
+const BATCH_MAX: usize = 1024;
 
 /// What the sink needs of a broker's writer.
 pub trait Append: Send + Sync {
-    /// Appends one record; ends when it is acknowledged (with its offset) or will not be. Bounds its own time.
+    /// Appends records in their order; ends when each is acknowledged (with its offset) or will not be. Bounds its own
+    /// time. A record that was not acknowledged says nothing about the others.
     fn append(
         &self,
         topic: &TopicName,
         partition: u32,
-        key: Option<Bytes>,
-        value: Bytes,
-    ) -> BoxFuture<'static, Result<i64, AppendError>>;
+        records: Vec<Entry>,
+    ) -> BoxFuture<'static, Vec<Result<i64, AppendError>>>;
 }
 
 /// Why an append was not acknowledged.
@@ -82,10 +90,31 @@ impl Sink for TopicSink {
     }
 
     fn deliver(&self, delivery: Delivery) -> BoxFuture<'_, Outcome> {
-        let partition = delivery.id.partition % self.partitions;
-        let value = self.value(&delivery);
-        let appended = self.writer.append(&self.topic, partition, delivery.key, value);
-        appended.map(|result| result.map_or_else(|error| outcome(&error), |_offset| Outcome::Delivered)).boxed()
+        let outcomes = self.deliver_all(vec![delivery]);
+        outcomes.map(|mut outcomes| outcomes.pop().expect("one outcome for one delivery")).boxed()
+    }
+
+    fn batch_max(&self) -> usize {
+        BATCH_MAX
+    }
+
+    fn deliver_all(&self, deliveries: Vec<Delivery>) -> BoxFuture<'_, Vec<Outcome>> {
+        let mut partitions: BTreeMap<u32, (Vec<usize>, Vec<Entry>)> = BTreeMap::new();
+        for (place, delivery) in deliveries.into_iter().enumerate() {
+            let value = self.value(&delivery);
+            let (places, records) = partitions.entry(delivery.id.partition % self.partitions).or_default();
+            places.push(place);
+            records.push((delivery.key, value));
+        }
+        let appended = partitions.into_iter().map(|(partition, (places, records))| {
+            self.writer.append(&self.topic, partition, records).map(|results| places.into_iter().zip(results))
+        });
+        let appended = join_all(appended).map(|partitions| {
+            let mut results: Vec<_> = partitions.into_iter().flatten().collect();
+            results.sort_unstable_by_key(|(place, _)| *place);
+            results.into_iter().map(|(_, result)| outcome(&result)).collect()
+        });
+        appended.boxed()
     }
 }
 
@@ -106,7 +135,8 @@ fn envelope(sink: &str, delivery: &Delivery) -> Envelope {
     envelope
 }
 
-fn outcome(error: &AppendError) -> Outcome {
+fn outcome(result: &Result<i64, AppendError>) -> Outcome {
+    let Err(error) = result else { return Outcome::Delivered };
     let (code, effect) = match error {
         AppendError::Unreachable(_) => (Code::Refused, SideEffect::None),
         AppendError::Unacknowledged(_) => (Code::Timeout, SideEffect::Unknown),

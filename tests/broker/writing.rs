@@ -74,6 +74,31 @@ async fn many_records_at_once_are_stored_in_their_order_over_many_batches() {
     test.finish().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_no_request_can_carry_is_refused_and_its_neighbours_are_stored() {
+    let test = TestCluster::start().await;
+    let topic = test.topic("too-large").await;
+    let entries = vec![(None, "before".into()), (None, vec![0; 33 << 20].into()), (None, "behind".into())];
+
+    let results = Writer::new(&test.cluster).write_each(&topic, 0, entries).await;
+
+    assert!(matches!(results[..], [Ok(0), Err(WriteError::TooLarge { .. }), Ok(1)]), "{results:?}");
+    test.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_what_goes_for_one_acknowledgement_is_sent_when_one_record_is_too_large() {
+    let test = TestCluster::start().await;
+    let topic = test.topic("all-or-none").await;
+    let entries = vec![(None, "before".into()), (None, vec![0; 33 << 20].into())];
+
+    let result = Writer::new(&test.cluster).write_all(&topic, 0, entries).await;
+
+    assert!(matches!(result, Err(WriteError::TooLarge { .. })), "{result:?}");
+    assert_eq!(stored(&test, &topic).await, []);
+    test.finish().await;
+}
+
 /// W1, M13: Fluvio's producer fails records silently in this window, and stays poisoned behind it.
 #[tokio::test(flavor = "multi_thread")]
 async fn over_a_restart_of_the_broker_acknowledged_records_are_stored_and_writing_goes_on() {

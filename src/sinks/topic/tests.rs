@@ -6,7 +6,7 @@ use super::*;
 
 type Appended = (String, u32, Option<Bytes>, Bytes);
 
-/// Acknowledges everything, or nothing.
+/// Acknowledges everything, or nothing; always refuses what has no bytes.
 #[derive(Default)]
 struct Broker {
     appended: Mutex<Vec<Appended>>,
@@ -18,12 +18,15 @@ impl Append for Broker {
         &self,
         topic: &TopicName,
         partition: u32,
-        key: Option<Bytes>,
-        value: Bytes,
-    ) -> BoxFuture<'static, Result<i64, AppendError>> {
-        self.appended.lock().push((topic.to_string(), partition, key, value));
-        let result = self.fails.clone().map_or(Ok(0), Err);
-        async { result }.boxed()
+        records: Vec<Entry>,
+    ) -> BoxFuture<'static, Vec<Result<i64, AppendError>>> {
+        let append = |(key, value): Entry| {
+            let refused = value.is_empty().then_some(AppendError::TooLarge { size_bytes: 0 });
+            self.appended.lock().push((topic.to_string(), partition, key, value));
+            self.fails.clone().or(refused).map_or(Ok(0), Err)
+        };
+        let results = records.into_iter().map(append).collect();
+        async { results }.boxed()
     }
 }
 
@@ -110,4 +113,19 @@ async fn other_failed_appends_had_no_effect() {
     assert_eq!(code_and_effect(AppendError::Unreachable(reason())).await, (Code::Refused, SideEffect::None));
     assert_eq!(code_and_effect(AppendError::Refused(reason())).await, (Code::Unavailable, SideEffect::Refused));
     assert_eq!(code_and_effect(AppendError::TooLarge { size_bytes: 9 }).await, (Code::TooLarge, SideEffect::None));
+}
+
+#[tokio::test]
+async fn of_many_deliveries_each_has_its_own_outcome() {
+    let broker = Arc::new(Broker::default());
+    let deliveries = ["p/0/0", "p/1/1", "p/0/2", "p/1/3"].map(|id| Delivery {
+        id: id.parse().unwrap(),
+        payload: if id == "p/0/2" { Bytes::new() } else { delivery().payload },
+        ..delivery()
+    });
+
+    let outcomes = sink(&broker, 2, Form::Original).deliver_all(deliveries.into()).await;
+
+    let delivered: Vec<bool> = outcomes.iter().map(|outcome| *outcome == Outcome::Delivered).collect();
+    assert_eq!(delivered, [true, true, false, true]);
 }
