@@ -15,7 +15,6 @@ use eddy_topology::{
     effect::Delivery,
     outcome::{Outcome, Refusal},
 };
-
 use futures_util::{FutureExt, future::join_all};
 
 pub use futures_util::future::BoxFuture;
