@@ -121,6 +121,7 @@ pub async fn apply(cluster: &Cluster, plan: &Plan) -> Result<Vec<Change>, Error>
     let mut changes = Vec::new();
     for step in topic_steps(plan, count) {
         changes.extend(step.carry_out(&link).await?);
+        cluster.forget_listing().await;
     }
     for module in &plan.modules {
         changes.extend(upload(&link, module).await?);
@@ -258,7 +259,9 @@ async fn module_on(link: &Link, name: &str) -> Result<Option<Uploaded>, Error> {
 /// When the cluster refuses or does not answer.
 pub async fn delete_topic(cluster: &Cluster, name: &str) -> Result<(), Error> {
     let link = cluster.dial_controller().await?;
-    match delete::<TopicSpec>(&link, name, name.to_owned()).await {
+    let answer = delete::<TopicSpec>(&link, name, name.to_owned()).await;
+    cluster.forget_listing().await;
+    match answer {
         Err(Error::Refused { code: ErrorCode::TopicNotFound, .. }) => Ok(()),
         answer => answer,
     }

@@ -107,6 +107,11 @@ impl Cluster {
         }
     }
 
+    /// Forgets what was listed: it was just changed from here, and whoever asks next must see that.
+    pub(crate) async fn forget_listing(&self) {
+        *self.0.listing.lock().await = None;
+    }
+
     /// A new link to the SC.
     pub(crate) async fn dial_controller(&self) -> Result<Link, Error> {
         Link::open(self.client_config()?).await
@@ -130,7 +135,7 @@ impl Cluster {
             Ok(link) => Ok(link),
             Err(error) => {
                 // The leader may have moved: ask again the next time.
-                *self.0.listing.lock().await = None;
+                self.forget_listing().await;
                 Err(error)
             }
         }
