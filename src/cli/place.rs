@@ -77,6 +77,7 @@ impl Open {
     }
 
     /// Stops what was started.
+    #[cfg_attr(not(feature = "embedded"), expect(clippy::unused_async, reason = "only a node takes time to stop"))]
     pub async fn close(self) {
         match self {
             Self::Cluster(_) => {}
@@ -98,6 +99,7 @@ async fn open_folder(data_dir: &Path) -> anyhow::Result<Open> {
 }
 
 #[cfg(not(feature = "embedded"))]
+#[expect(clippy::unused_async, reason = "only a node takes time to start")]
 async fn open_folder(data_dir: &Path) -> anyhow::Result<Open> {
     anyhow::bail!("this eddy was built without the embedded node that {} belongs to", data_dir.display())
 }
