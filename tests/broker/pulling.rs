@@ -161,9 +161,10 @@ async fn records_that_retention_removed_are_reported_exactly() {
 
     let got = read_to(pull::read(&test.cluster, &topic, 0, 0), 400).await;
 
+    // Segments go one by one: while the log's start still moves there may be several ranges.
     assert_eq!(got.evicted[0].0, 0);
     assert!(got.evicted[0].1 >= start);
-    assert!(got.is_exactly(got.evicted[0].1, 400));
+    assert!(got.accounts_for(0, 400), "evicted {:?}, given {} records", got.evicted, got.inputs.len());
     test.finish().await;
 }
 

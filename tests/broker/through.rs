@@ -52,6 +52,15 @@ impl Got {
         self.inputs.iter().map(offset).eq(from..to)
     }
 
+    /// Whether each offset of `from..to` was either given or reported as evicted, exactly once, and what was given came
+    /// in order.
+    pub(crate) fn accounts_for(&self, from: i64, to: i64) -> bool {
+        let evicted = self.evicted.iter().flat_map(|(from, to)| *from..*to);
+        let mut accounted: Vec<i64> = evicted.chain(self.inputs.iter().map(offset)).collect();
+        accounted.sort_unstable();
+        accounted.into_iter().eq(from..to) && self.inputs.iter().map(offset).is_sorted()
+    }
+
     /// The original bytes of every record, in order.
     pub(crate) fn originals(&self) -> Vec<Bytes> {
         self.inputs.iter().filter_map(original).collect()
