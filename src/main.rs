@@ -8,6 +8,9 @@ use eddy::{
     output::{self, Printer},
 };
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // Before Fluvio's client installs its own. The error only says that one is installed.
     drop(rustls::crypto::aws_lc_rs::default_provider().install_default());

@@ -31,7 +31,7 @@ struct Options {
     #[arg(long, env = "EDDY_BENCH_COUNT", default_value_t = 300_000)]
     count: usize,
     /// Requests of the ping-pong, and triggers to the webhook.
-    #[arg(long, env = "EDDY_BENCH_REQUESTS", default_value_t = 200_000)]
+    #[arg(long, env = "EDDY_BENCH_REQUESTS", default_value_t = 400_000)]
     requests: usize,
     /// Partitions of the source.
     #[arg(long, env = "EDDY_BENCH_PARTITIONS", default_value_t = 2)]
@@ -71,6 +71,10 @@ impl Options {
         if self.only.is_empty() { part != Part::Volume } else { self.only.contains(&part) }
     }
 }
+
+/// The program's own, so that what is measured is what runs.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[tokio::main]
 async fn main() {
