@@ -40,6 +40,8 @@ pub(crate) enum Blame {
     Perhaps,
     /// The connection broke before an answer: like `Perhaps`, and worth trying again at once.
     Blip,
+    /// There was no connection: worth trying again at once too, and no record can be the cause.
+    Unreached,
     /// The sink's credentials, certificate or address: no record can help it.
     Sink,
     /// The downstream asks to stop.
@@ -49,10 +51,9 @@ pub(crate) enum Blame {
 impl Blame {
     pub(crate) const fn of(code: Code) -> Self {
         match code {
-            Code::Refused | Code::Reset => Self::Blip,
-            Code::Throttled | Code::TryAgain | Code::Unavailable | Code::Timeout | Code::Dns | Code::InvalidAnswer => {
-                Self::Perhaps
-            }
+            Code::Refused | Code::Dns => Self::Unreached,
+            Code::Reset => Self::Blip,
+            Code::Throttled | Code::TryAgain | Code::Unavailable | Code::Timeout | Code::InvalidAnswer => Self::Perhaps,
             Code::Unauthorized | Code::Redirect | Code::Tls | Code::BlockedTarget => Self::Sink,
             Code::Gone => Self::Stop,
             Code::Rejected | Code::RejectedOther | Code::KeyConflict => Self::Record,
