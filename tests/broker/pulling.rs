@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use eddy::broker::{
     Error, Writer,
-    admin::Storage,
+    admin::{self, Plan, Storage, TopicPlan},
     pull::{self, Puller},
 };
 use fluvio::Compression;
@@ -196,5 +196,36 @@ async fn a_reader_goes_on_behind_the_last_record_when_the_broker_comes_back() {
 
     let got = read_to(reader, 2).await;
     assert_eq!(got.originals(), ["after"]);
+    test.finish().await;
+}
+
+/// M10: one stream over both would go on with both at one offset.
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_of_two_partitions_go_on_each_at_its_own_offset_when_the_broker_comes_back() {
+    let mut test = TestCluster::start().await;
+    if !test.is_own() {
+        return println!("skipped: only a test's own node is restarted");
+    }
+    let source = TopicPlan { name: test.name("two"), partitions: 2, storage: Storage::default() };
+    let plan = Plan { source, derived: Vec::new(), modules: Vec::new() };
+    admin::apply(&test.cluster, &plan).await.unwrap();
+    let topic = plan.source.name;
+    let writer = Writer::new(&test.cluster);
+    let entries = |text: &str, count: usize| vec![(None, Bytes::from(text.to_owned())); count];
+    writer.write_all(&topic, 0, entries("before", 3)).await.unwrap();
+    writer.write_all(&topic, 1, entries("before", 900)).await.unwrap();
+    let mut readers = [0, 1].map(|partition| pull::read(&test.cluster, &topic, partition, 0));
+    for reader in &mut readers {
+        reader.next().await.unwrap().unwrap();
+    }
+
+    test.restart(std::time::Duration::from_millis(300)).await;
+    for partition in [0, 1] {
+        while writer.write(&topic, partition, None, "after".into()).await.is_err() {}
+    }
+
+    let [few, many] = readers;
+    assert_eq!(read_to(few, 4).await.originals(), ["after"]);
+    assert_eq!(read_to(many, 901).await.originals(), ["after"]);
     test.finish().await;
 }
