@@ -142,7 +142,7 @@ async fn offsets_that_a_batch_covers_without_a_record_are_holes() {
     test.finish().await;
 }
 
-/// M9: a push stream with the default retry jumps silently.
+/// M9, C10: a push stream with the default retry jumps silently.
 #[tokio::test(flavor = "multi_thread")]
 async fn records_that_retention_removed_are_reported_exactly() {
     let test = TestCluster::start().await;
