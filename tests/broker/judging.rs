@@ -17,7 +17,7 @@ use fluvio_protocol::record::Record;
 
 use crate::{
     cluster::{SOURCE, TestCluster},
-    produce::{Producer, Shape, TIMESTAMP_MS, numbered},
+    produce::{Producer, Shape, TIMESTAMP_MS, backlog, numbered},
     through::{judged_faultily, judging, offset, read_to, validated},
 };
 
@@ -27,10 +27,7 @@ async fn a_backlog_of_20_000_records_of_1_kb_is_judged_without_a_gap() {
     let test = TestCluster::start().await;
     let topic = test.topic("backlog").await;
     let values = numbered(20_000, 1000);
-    let producer = Producer::connect(&test.cluster, &topic).await;
-    for batch in values.chunks(100) {
-        producer.batch(batch.iter().cloned()).await;
-    }
+    backlog(&test.cluster, &topic, &values, 100).await;
 
     let got = read_to(validated(&test.cluster, &topic, 0), 20_000).await;
 
@@ -46,10 +43,7 @@ async fn a_backlog_of_200_000_small_records_in_batches_of_1_mb_is_judged_without
     let test = TestCluster::start().await;
     let topic = test.topic("backlog").await;
     let values = numbered(200_000, 20);
-    let producer = Producer::connect(&test.cluster, &topic).await;
-    for batch in values.chunks(35_000) {
-        producer.batch(batch.iter().cloned()).await;
-    }
+    backlog(&test.cluster, &topic, &values, 35_000).await;
 
     let got = read_to(validated(&test.cluster, &topic, 0), 200_000).await;
 

@@ -11,7 +11,7 @@ use fluvio_protocol::record::Record;
 
 use crate::{
     cluster::TestCluster,
-    produce::{Producer, Shape, TIMESTAMP_MS, numbered},
+    produce::{Producer, Shape, TIMESTAMP_MS, backlog, numbered},
     through::read_to,
 };
 
@@ -21,10 +21,7 @@ async fn a_backlog_of_20_000_records_of_1_kb_in_batches_of_100_kb_is_read_withou
     let test = TestCluster::start().await;
     let topic = test.topic("backlog").await;
     let values = numbered(20_000, 1000);
-    let producer = Producer::connect(&test.cluster, &topic).await;
-    for batch in values.chunks(100) {
-        producer.batch(batch.iter().cloned()).await;
-    }
+    backlog(&test.cluster, &topic, &values, 100).await;
 
     let got = read_to(pull::read(&test.cluster, &topic, 0, 0), 20_000).await;
 
@@ -39,10 +36,7 @@ async fn a_backlog_of_200_000_small_records_in_batches_of_1_mb_is_read_without_a
     let test = TestCluster::start().await;
     let topic = test.topic("backlog").await;
     let values = numbered(200_000, 20);
-    let producer = Producer::connect(&test.cluster, &topic).await;
-    for batch in values.chunks(35_000) {
-        producer.batch(batch.iter().cloned()).await;
-    }
+    backlog(&test.cluster, &topic, &values, 35_000).await;
 
     let got = read_to(pull::read(&test.cluster, &topic, 0, 0), 200_000).await;
 
@@ -148,10 +142,7 @@ async fn records_that_retention_removed_are_reported_exactly() {
     let test = TestCluster::start().await;
     let storage = Storage { segment_bytes: Some(16_384), partition_bytes_max: Some(32_768), ..Storage::default() };
     let topic = test.topic_stored("evicted", storage).await;
-    let producer = Producer::connect(&test.cluster, &topic).await;
-    for batch in numbered(400, 1000).chunks(10) {
-        producer.batch(batch.iter().cloned()).await;
-    }
+    backlog(&test.cluster, &topic, &numbered(400, 1000), 10).await;
     let start = loop {
         match test.cluster.offsets(&topic, 0).await.unwrap().start {
             0 => tokio::time::sleep(std::time::Duration::from_millis(50)).await,

@@ -31,6 +31,22 @@ pub struct Refusal {
     pub location: Option<String>,
 }
 
+/// The one word for an HTTP status; [`Code::Ok`] for a success.
+pub const fn code_of_status(status: u16) -> Code {
+    match status {
+        200..=299 => Code::Ok,
+        300..=399 => Code::Redirect,
+        400 | 413 | 415 | 422 => Code::Rejected,
+        401 | 403 | 407 => Code::Unauthorized,
+        408 | 409 | 425 => Code::TryAgain,
+        410 => Code::Gone,
+        429 => Code::Throttled,
+        402..=499 | 501 | 505 => Code::RejectedOther,
+        500..=599 => Code::Unavailable,
+        _ => Code::InvalidAnswer,
+    }
+}
+
 /// Whom a failure blames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blame {

@@ -4,7 +4,7 @@ mod server;
 
 use std::sync::atomic::Ordering;
 
-use eddy_topology::outcome::Refusal;
+use eddy_topology::outcome::{Refusal, code_of_status};
 use hyper::{Response, StatusCode, header};
 use tokio::{net::TcpListener, sync::watch};
 
@@ -114,7 +114,7 @@ async fn every_final_status_that_a_server_can_send_becomes_its_code() {
             Outcome::Failed(refusal) => refusal.code,
         };
         codes.push((wanted, code));
-        expected.push((wanted, answer::code_of(wanted)));
+        expected.push((wanted, code_of_status(wanted)));
     }
 
     assert_eq!(codes, expected);
