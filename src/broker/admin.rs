@@ -7,6 +7,7 @@
 
 use std::{
     io::{Read as _, Write as _},
+    pin::pin,
     time::Duration,
 };
 
@@ -23,11 +24,15 @@ use fluvio_sc_schema::{
     topic::{AddPartition, CleanupPolicy, SegmentBasedPolicy, TopicSpec, TopicStorageConfig, UpdateTopicAction},
 };
 use sha2::{Digest, Sha256};
+use tokio::time::timeout;
 
 use super::{Cluster, Error, connection::list, link::Link};
 
-/// The longest that creating may take: the cluster answers when every partition has a leader.
-const CREATE_MAX: Duration = Duration::from_secs(60);
+/// The longest that creating may take: a controller gives up after 90 s.
+const CREATE_MAX: Duration = Duration::from_secs(120);
+
+/// How often a leader is asked whether it has a new partition yet.
+const ANSWER_CHECK_EVERY: Duration = Duration::from_millis(500);
 
 /// What a topology needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +125,7 @@ pub async fn apply(cluster: &Cluster, plan: &Plan) -> Result<Vec<Change>, Error>
     let count = |name: &str| existing.iter().find(|topic| topic.name == name).map(|topic| topic.partitions);
     let mut changes = Vec::new();
     for step in topic_steps(plan, count) {
-        changes.extend(step.carry_out(&link).await?);
+        changes.extend(step.carry_out(cluster).await?);
         cluster.forget_listing().await;
     }
     for module in &plan.modules {
@@ -154,10 +159,10 @@ fn step(name: &str, existing: Option<u32>, wanted: u32, storage: Storage) -> Opt
 }
 
 impl Step {
-    async fn carry_out(self, link: &Link) -> Result<Option<Change>, Error> {
+    async fn carry_out(self, cluster: &Cluster) -> Result<Option<Change>, Error> {
         match self {
             Self::Create { name, partitions, storage } => {
-                match create(link, &name, topic_spec(partitions, storage)).await {
+                match create_topic(cluster, &name, partitions, storage).await {
                     Ok(()) => Ok(Some(Change::TopicCreated { name, partitions })),
                     // Somebody else was faster.
                     Err(Error::Refused { code: ErrorCode::TopicAlreadyExists, .. }) => Ok(None),
@@ -166,9 +171,42 @@ impl Step {
             }
             Self::Grow { name, from, to } => {
                 let action = UpdateTopicAction::AddPartition(AddPartition { count: to - from });
-                update::<TopicSpec>(link, &name, name.clone(), action).await?;
+                update::<TopicSpec>(&cluster.dial_controller().await?, &name, name.clone(), action).await?;
                 Ok(Some(Change::TopicGrown { name, from, to }))
             }
+        }
+    }
+}
+
+/// Creates a topic and returns when it can be used.
+///
+/// The controller's answer alone will not do: it comes when the controller has heard that every partition is online, and
+/// a controller can miss that. Then the answer stays out for longer than a connection lives, while the topic works. So the
+/// leaders are asked, too.
+async fn create_topic(cluster: &Cluster, name: &str, partitions: u32, storage: Storage) -> Result<(), Error> {
+    // A link of its own, because requests behind an unanswered one are not answered either.
+    let link = cluster.dial_controller().await?;
+    let mut usable = pin!(timeout(CREATE_MAX, all_answer(cluster, name, partitions)));
+    let lost = tokio::select! {
+        biased;
+        answer = create(&link, name, topic_spec(partitions, storage)) => match answer {
+            Err(error @ Error::Broken { .. }) => error,
+            answer => return answer,
+        },
+        _ = &mut usable => return Ok(()),
+    };
+    match topics(cluster).await? {
+        listed if listed.iter().any(|topic| topic.name == name) => usable.await.map_err(|_| lost),
+        _ => Err(lost),
+    }
+}
+
+/// Returns once the leader of every partition of a topic answers for it.
+async fn all_answer(cluster: &Cluster, topic: &str, partitions: u32) {
+    for partition in 0..partitions {
+        while cluster.offsets(topic, partition).await.is_err() {
+            tokio::time::sleep(ANSWER_CHECK_EVERY).await;
+            cluster.forget_listing().await;
         }
     }
 }

@@ -7,6 +7,7 @@ use eddy::broker::{
     Cluster, Error, Target, Writer,
     admin::{self, Change, DerivedPlan, ModulePlan, Plan, Storage, TopicPlan},
 };
+use eddy_embedded::{Config, Node};
 
 use crate::cluster::TestCluster;
 
@@ -99,4 +100,23 @@ async fn an_address_where_no_cluster_is_fails_at_once_and_is_named() {
     assert!(matches!(error, Error::Unreachable { .. }));
     assert!(error.to_string().contains("127.0.0.1:1") && error.hint().is_some());
     assert!(start.elapsed() < Duration::from_secs(2));
+}
+
+/// A controller that misses the moment when the last partition comes online never answers, and answers nothing behind it.
+#[tokio::test(flavor = "multi_thread")]
+async fn topics_whose_creation_is_never_answered_are_used_once_their_leaders_answer() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let mut config = Config::new(folder.path());
+    config.answers_creations = false;
+    let node = Node::start(config).await.unwrap();
+    let cluster = Cluster::connect(&Target::Address(node.address().to_string())).await.unwrap();
+    let derived = DerivedPlan { name: "orders-dlq".into(), partitions: None, storage: Storage::default() };
+    let source = TopicPlan { name: "orders".into(), partitions: 3, storage: Storage::default() };
+
+    let changes = admin::apply(&cluster, &Plan { source, derived: vec![derived], modules: vec![] }).await.unwrap();
+
+    let created = |name: &str| Change::TopicCreated { name: name.into(), partitions: 3 };
+    assert_eq!(changes, [created("orders-dlq"), created("orders")]);
+    assert_eq!(Writer::new(&cluster).write("orders", 2, None, "there".into()).await.unwrap(), 0);
+    node.stop().await;
 }

@@ -36,6 +36,8 @@ pub struct Config {
     pub smartmodule_delay_ms: u64,
     /// How often retention is enforced.
     pub clean_interval_ms: u64,
+    /// Whether the creation of a topic is answered; a real controller sometimes misses the moment to do so.
+    pub answers_creations: bool,
 }
 
 impl Config {
@@ -48,6 +50,7 @@ impl Config {
             spu_addr: free,
             smartmodule_delay_ms: 200,
             clean_interval_ms: 10_000,
+            answers_creations: true,
         }
     }
 }
@@ -175,6 +178,7 @@ fn open(config: &Config, spu: SocketAddr) -> Result<(Cluster, Arc<Store>), Error
         data: Arc::new(data_plane(path)?),
         offsets: Arc::new(offsets),
         spu,
+        answers_creations: config.answers_creations,
     };
     for (topic, spec) in cluster.meta.topics() {
         cluster.open_partitions(&topic, &spec).map_err(|source| Error::Topic { topic, source })?;

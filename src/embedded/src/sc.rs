@@ -35,6 +35,7 @@ pub(crate) struct Cluster {
     pub(crate) offsets: Arc<ConsumerOffsets>,
     /// Where clients are sent for records.
     pub(crate) spu: SocketAddr,
+    pub(crate) answers_creations: bool,
 }
 
 /// Why a request is answered with an error.
