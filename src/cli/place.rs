@@ -12,11 +12,14 @@ use crate::broker;
 #[cfg(feature = "embedded")]
 use crate::output::Hint;
 
+/// Where the cluster is, unless the command line says it.
+const CLUSTER_ENV: &str = "EDDY_CLUSTER";
+
 /// A Fluvio cluster.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Cluster {
     /// Where the cluster's controller (SC) listens.
-    #[arg(long, value_name = "HOST:PORT", env = "EDDY_CLUSTER")]
+    #[arg(long, value_name = "HOST:PORT", env = CLUSTER_ENV)]
     pub cluster: String,
 }
 
@@ -31,10 +34,13 @@ impl Cluster {
 }
 
 /// A cluster or a data folder, exactly one of them.
+///
+/// clap takes a value of the environment for one of the command line, and would refuse a data folder beside it. So the
+/// environment is looked at here: it says where the cluster is when the command line names neither.
 #[derive(Debug, Clone, clap::Args)]
-#[group(required = true, multiple = false)]
+#[group(required = cluster_of_environment().is_none(), multiple = false)]
 pub struct Place {
-    /// Where the cluster's controller (SC) listens.
+    /// Where the cluster's controller (SC) listens [env: EDDY_CLUSTER].
     #[arg(long, value_name = "HOST:PORT")]
     pub cluster: Option<String>,
     /// The data folder of `eddy dev`, which must not be running.
@@ -51,9 +57,16 @@ impl Place {
         match (&self.cluster, &self.data_dir) {
             (Some(address), _) => Ok(Open::Cluster(connect(address).await?)),
             (None, Some(data_dir)) => open_folder(data_dir).await,
-            (None, None) => anyhow::bail!("neither a cluster nor a data folder is named"),
+            (None, None) => {
+                let address = cluster_of_environment().context("neither a cluster nor a data folder is named")?;
+                Ok(Open::Cluster(connect(&address).await?))
+            }
         }
     }
+}
+
+fn cluster_of_environment() -> Option<String> {
+    std::env::var(CLUSTER_ENV).ok()
 }
 
 /// A place that was opened.

@@ -62,3 +62,33 @@ impl Committer {
         Ok(())
     }
 }
+
+#[cfg(all(test, feature = "embedded"))]
+mod tests {
+    use eddy_embedded::{Config, Node};
+
+    use super::*;
+    use crate::broker::{self, Target};
+
+    /// Longer than a commit is tried.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// The road that this belongs to would go on for ever, and every restart would begin where it began.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_position_that_can_never_be_stored_ends_the_committer_with_the_reason() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let node = Node::start(Config::new(folder.path())).await.expect("a node on free ports");
+        let target = Target::Address(node.address().to_string());
+        let cluster = Cluster::connect(&target).await.expect("the node answers");
+        let mut committer = Committer::new(&cluster, "eddy-test", "deleted-topic", 0, None);
+        let progress = watch::Sender::new(Progress { position: 5, ..Progress::default() });
+
+        let ended = tokio::time::timeout(PATIENCE, committer.run(progress.subscribe())).await;
+
+        let error = ended.expect("the error is not swallowed");
+        let Error::Broker(broker::Error::TopicMissing { topic }) = error else { panic!("{error}") };
+        assert_eq!(topic, "deleted-topic");
+        assert_eq!(committer.stored, None);
+        node.stop().await;
+    }
+}

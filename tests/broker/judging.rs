@@ -3,14 +3,21 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use eddy::broker::{Read, Writer};
+use eddy::{
+    broker::{
+        Read, Writer,
+        admin::{self, ModulePlan, Plan, Storage, TopicPlan},
+        judged,
+    },
+    modules::VALIDATE_WASM,
+};
 use eddy_contract::Header;
 use eddy_topology::engine::Input;
 use fluvio_protocol::record::Record;
 
 use crate::{
-    cluster::TestCluster,
-    produce::{Producer, Shape, TIMESTAMP_MS, numbered},
+    cluster::{SOURCE, TestCluster},
+    produce::{Producer, Shape, TIMESTAMP_MS, backlog, numbered},
     through::{judged_faultily, judging, offset, read_to, validated},
 };
 
@@ -20,10 +27,7 @@ async fn a_backlog_of_20_000_records_of_1_kb_is_judged_without_a_gap() {
     let test = TestCluster::start().await;
     let topic = test.topic("backlog").await;
     let values = numbered(20_000, 1000);
-    let producer = Producer::connect(&test.cluster, &topic).await;
-    for batch in values.chunks(100) {
-        producer.batch(batch.iter().cloned()).await;
-    }
+    backlog(&test.cluster, &topic, &values, 100).await;
 
     let got = read_to(validated(&test.cluster, &topic, 0), 20_000).await;
 
@@ -39,10 +43,7 @@ async fn a_backlog_of_200_000_small_records_in_batches_of_1_mb_is_judged_without
     let test = TestCluster::start().await;
     let topic = test.topic("backlog").await;
     let values = numbered(200_000, 20);
-    let producer = Producer::connect(&test.cluster, &topic).await;
-    for batch in values.chunks(35_000) {
-        producer.batch(batch.iter().cloned()).await;
-    }
+    backlog(&test.cluster, &topic, &values, 35_000).await;
 
     let got = read_to(validated(&test.cluster, &topic, 0), 200_000).await;
 
@@ -78,7 +79,7 @@ async fn a_skipped_batch_is_noticed_by_the_gap_before_the_next_one() {
     producer.texts(&["small"]).await;
     let mut judging = judging(Bytes::from_static(eddy_guests::faulty()));
     judging.stall_after = Duration::from_secs(3600);
-    let mut reader = eddy::broker::judged::read(&test.cluster, &topic, 0, 0, judging);
+    let mut reader = judged::read(&test.cluster, &topic, 0, 0, judging);
     reader.next().await.unwrap().unwrap();
     producer.batch(numbered(12, 1_000_000)).await;
     tokio::time::sleep(Duration::from_millis(1500)).await;
@@ -176,11 +177,47 @@ async fn a_module_that_cannot_even_start_leaves_everything_to_the_fallback() {
     }
     let judging = judging(Bytes::from_static(b"\0asm, but no module"));
 
-    let got = read_to(eddy::broker::judged::read(&test.cluster, &topic, 0, 0, judging), 200).await;
+    let got = read_to(judged::read(&test.cluster, &topic, 0, 0, judging), 200).await;
 
     assert!(got.is_exactly(0, 200));
     assert_eq!(got.counts.judged_natively, 200);
     test.finish().await;
+}
+
+/// M6: by its name the broker would find the build before this one, or none.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_judges_with_the_very_bytes_that_it_was_given_whatever_the_cluster_has_by_that_name() {
+    let test = TestCluster::start().await;
+    let topic = test.topic(SOURCE).await;
+    let name = format!("{topic}-validate");
+    Producer::connect(&test.cluster, &topic).await.texts(&["refuse", "trap"]).await;
+    let judging = |name: &str| {
+        let mut judging = judging(Bytes::from_static(VALIDATE_WASM));
+        judging.module.name = name.into();
+        judging
+    };
+
+    let unknown = judged::read(&test.cluster, &topic, 0, 0, judging(&name));
+    let unknown = read_to(unknown, 2).await;
+    admin::apply(&test.cluster, &module_plan(&topic, &name, eddy_guests::faulty())).await.unwrap();
+    tokio::time::sleep(OLD_BUILD_MAX).await;
+    let replaced = read_to(judged::read(&test.cluster, &topic, 0, 0, judging(&name)), 2).await;
+
+    for got in [unknown, replaced] {
+        assert!(got.is_exactly(0, 2));
+        assert_eq!(got.originals(), ["refuse", "trap"]);
+        assert_eq!((got.counts.faults, got.counts.judged_natively), (0, 0), "another module judged");
+    }
+    test.finish().await;
+}
+
+/// Longer than a broker takes to know a module by its name.
+const OLD_BUILD_MAX: Duration = Duration::from_secs(1);
+
+fn module_plan(topic: &str, name: &str, wasm: &'static [u8]) -> Plan {
+    let source = TopicPlan { name: topic.to_owned(), partitions: 1, storage: Storage::default() };
+    let modules = vec![ModulePlan { name: name.to_owned(), wasm: Bytes::from_static(wasm) }];
+    Plan { source, derived: Vec::new(), modules }
 }
 
 /// M7: a stream reports timestamps of -1, and offsets that are wrong for all but total maps.
@@ -252,6 +289,29 @@ async fn a_judged_stream_goes_on_behind_the_last_record_when_the_broker_comes_ba
 
     let got = read_to(reader, 2).await;
     assert_eq!(got.originals(), ["after"]);
+    test.finish().await;
+}
+
+/// M8: a module that never returns cannot be interrupted, and burns a core until the broker is started again.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "leaves modules that burn the cores: cargo test --test broker a_record_on_which -- --ignored"]
+async fn a_record_on_which_the_module_never_returns_is_judged_natively_and_its_neighbours_go_on() {
+    let test = TestCluster::start().await;
+    if !test.is_own() {
+        return println!("skipped: no broker but a test's own is given a module that never returns");
+    }
+    let topic = test.topic("loop").await;
+    let producer = Producer::connect(&test.cluster, &topic).await;
+    for values in [["0", "1"], ["loop", "3"], ["4", "5"]] {
+        producer.texts(&values).await;
+    }
+    let mut judging = judging(Bytes::from_static(eddy_guests::faulty()));
+    judging.stall_after = Duration::from_millis(500);
+
+    let got = read_to(judged::read(&test.cluster, &topic, 0, 0, judging), 6).await;
+
+    assert!(got.is_exactly(0, 6));
+    assert!(got.natively().contains(&2), "{:?}", got.natively());
     test.finish().await;
 }
 

@@ -59,6 +59,14 @@ impl Producer {
     }
 }
 
+/// Appends these values to a topic, so many to a batch.
+pub(crate) async fn backlog(cluster: &Cluster, topic: &str, values: &[Bytes], per_batch: usize) {
+    let producer = Producer::connect(cluster, topic).await;
+    for batch in values.chunks(per_batch) {
+        producer.batch(batch.iter().cloned()).await;
+    }
+}
+
 /// The time of every record made here.
 pub(crate) const TIMESTAMP_MS: i64 = 1_796_000_000_000;
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use eddy::broker::{
     Error, Writer,
-    admin::Storage,
+    admin::{self, Plan, Storage, TopicPlan},
     pull::{self, Puller},
 };
 use fluvio::Compression;
@@ -11,7 +11,7 @@ use fluvio_protocol::record::Record;
 
 use crate::{
     cluster::TestCluster,
-    produce::{Producer, Shape, TIMESTAMP_MS, numbered},
+    produce::{Producer, Shape, TIMESTAMP_MS, backlog, numbered},
     through::read_to,
 };
 
@@ -21,10 +21,7 @@ async fn a_backlog_of_20_000_records_of_1_kb_in_batches_of_100_kb_is_read_withou
     let test = TestCluster::start().await;
     let topic = test.topic("backlog").await;
     let values = numbered(20_000, 1000);
-    let producer = Producer::connect(&test.cluster, &topic).await;
-    for batch in values.chunks(100) {
-        producer.batch(batch.iter().cloned()).await;
-    }
+    backlog(&test.cluster, &topic, &values, 100).await;
 
     let got = read_to(pull::read(&test.cluster, &topic, 0, 0), 20_000).await;
 
@@ -39,10 +36,7 @@ async fn a_backlog_of_200_000_small_records_in_batches_of_1_mb_is_read_without_a
     let test = TestCluster::start().await;
     let topic = test.topic("backlog").await;
     let values = numbered(200_000, 20);
-    let producer = Producer::connect(&test.cluster, &topic).await;
-    for batch in values.chunks(35_000) {
-        producer.batch(batch.iter().cloned()).await;
-    }
+    backlog(&test.cluster, &topic, &values, 35_000).await;
 
     let got = read_to(pull::read(&test.cluster, &topic, 0, 0), 200_000).await;
 
@@ -142,16 +136,13 @@ async fn offsets_that_a_batch_covers_without_a_record_are_holes() {
     test.finish().await;
 }
 
-/// M9: a push stream with the default retry jumps silently.
+/// M9, C10: a push stream with the default retry jumps silently.
 #[tokio::test(flavor = "multi_thread")]
 async fn records_that_retention_removed_are_reported_exactly() {
     let test = TestCluster::start().await;
     let storage = Storage { segment_bytes: Some(16_384), partition_bytes_max: Some(32_768), ..Storage::default() };
     let topic = test.topic_stored("evicted", storage).await;
-    let producer = Producer::connect(&test.cluster, &topic).await;
-    for batch in numbered(400, 1000).chunks(10) {
-        producer.batch(batch.iter().cloned()).await;
-    }
+    backlog(&test.cluster, &topic, &numbered(400, 1000), 10).await;
     let start = loop {
         match test.cluster.offsets(&topic, 0).await.unwrap().start {
             0 => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
@@ -196,5 +187,36 @@ async fn a_reader_goes_on_behind_the_last_record_when_the_broker_comes_back() {
 
     let got = read_to(reader, 2).await;
     assert_eq!(got.originals(), ["after"]);
+    test.finish().await;
+}
+
+/// M10: one stream over both would go on with both at one offset.
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_of_two_partitions_go_on_each_at_its_own_offset_when_the_broker_comes_back() {
+    let mut test = TestCluster::start().await;
+    if !test.is_own() {
+        return println!("skipped: only a test's own node is restarted");
+    }
+    let source = TopicPlan { name: test.name("two"), partitions: 2, storage: Storage::default() };
+    let plan = Plan { source, derived: Vec::new(), modules: Vec::new() };
+    admin::apply(&test.cluster, &plan).await.unwrap();
+    let topic = plan.source.name;
+    let writer = Writer::new(&test.cluster);
+    let entries = |text: &str, count: usize| vec![(None, Bytes::from(text.to_owned())); count];
+    writer.write_all(&topic, 0, entries("before", 3)).await.unwrap();
+    writer.write_all(&topic, 1, entries("before", 900)).await.unwrap();
+    let mut readers = [0, 1].map(|partition| pull::read(&test.cluster, &topic, partition, 0));
+    for reader in &mut readers {
+        reader.next().await.unwrap().unwrap();
+    }
+
+    test.restart(std::time::Duration::from_millis(300)).await;
+    for partition in [0, 1] {
+        while writer.write(&topic, partition, None, "after".into()).await.is_err() {}
+    }
+
+    let [few, many] = readers;
+    assert_eq!(read_to(few, 4).await.originals(), ["after"]);
+    assert_eq!(read_to(many, 901).await.originals(), ["after"]);
     test.finish().await;
 }

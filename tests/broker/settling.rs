@@ -122,3 +122,16 @@ async fn a_session_stays_usable_while_records_arrive_that_it_never_reads() {
     assert_eq!(load(&test, &consumer, &topic).await.offset, 99);
     test.finish().await;
 }
+
+/// A shared cluster does not fill up with what tests leave behind.
+#[tokio::test(flavor = "multi_thread")]
+async fn positions_of_a_test_are_gone_when_it_has_cleared_up() {
+    let test = TestCluster::start().await;
+    let topic = with_records(&test, 5).await;
+    Committer::new(&test.cluster, "eddy-test-left", &topic, 0).commit(3).await.unwrap();
+
+    test.forget_positions().await;
+
+    assert_eq!(load(&test, "eddy-test-left", &topic).await.origin, Origin::Beginning);
+    test.finish().await;
+}

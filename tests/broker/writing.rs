@@ -159,6 +159,7 @@ async fn a_record_for_a_topic_that_does_not_exist_is_refused_and_not_unknown() {
     test.finish().await;
 }
 
+/// W2: Fluvio's producer would spin inside one poll.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_writes_more_than_may_be_unacknowledged_waits() {
     let test = TestCluster::start().await;

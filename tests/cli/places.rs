@@ -160,6 +160,28 @@ fn a_cluster_that_does_not_answer_is_named() {
 }
 
 #[test]
+fn the_environment_says_where_the_cluster_is_unless_the_command_line_names_a_place() {
+    let empty = tempfile::tempdir().unwrap();
+    let data_dir = empty.path().to_str().unwrap();
+    let guard = empty.path().join("guard");
+    let id = "geofence-triggers/0/6";
+    let from_environment = |args: &[&str]| eddy().args(args).env("EDDY_CLUSTER", "127.0.0.1:1").output().unwrap();
+
+    let run = ["run", "--data-dir", guard.to_str().unwrap()];
+    for command in [&["apply"][..], &["produce", SAMPLE], &run, &["dlq", "list"], &["dlq", "show", id]] {
+        assert_fails(&from_environment(command), &["no Fluvio cluster answers at 127.0.0.1:1"]);
+        let named = from_environment(&[command, &["--cluster", "127.0.0.1:2"]].concat());
+        assert_fails(&named, &["no Fluvio cluster answers at 127.0.0.1:2"]);
+    }
+    for command in [&["dlq", "list"][..], &["dlq", "show", id]] {
+        let in_folder = from_environment(&[command, &["--data-dir", data_dir]].concat());
+        assert_fails(&in_folder, &["is no data folder of eddy dev"]);
+        let nowhere = eddy().args(command).output().unwrap();
+        assert_eq!(nowhere.status.code(), Some(2), "{}", stderr(&nowhere));
+    }
+}
+
+#[test]
 fn what_keeps_a_run_from_being_reported_is_told_before_the_run() {
     let output = run(&["dev", "--input", SAMPLE, "--until-resolved", "--report", "/no/such/folder/report.json"]);
 

@@ -10,6 +10,7 @@ use eddy::broker::{
     admin::{self, DerivedPlan, Plan, Storage, TopicPlan},
 };
 use eddy_embedded::{Config, Node};
+use fluvio::{Fluvio, FluvioClusterConfig};
 use tempfile::TempDir;
 
 /// See the module's documentation.
@@ -79,8 +80,20 @@ impl TestCluster {
         own.node = Some(own.start_again().await);
     }
 
-    /// Removes this test's topics and modules.
+    /// Removes the positions in this test's topics; a cluster keeps them when a topic goes.
+    pub(crate) async fn forget_positions(&self) {
+        let client = FluvioClusterConfig::new(self.cluster.address());
+        let client = Fluvio::connect_with_config(&client).await.expect("the cluster answers");
+        let stored = client.consumer_offsets().await.expect("the cluster lists consumer offsets");
+        for offset in stored.into_iter().filter(|offset| offset.topic.starts_with(&self.prefix)) {
+            let replica = (offset.topic, offset.partition);
+            client.delete_consumer_offset(offset.consumer_id, replica).await.expect("the offset is removed");
+        }
+    }
+
+    /// Removes this test's positions, topics and modules.
     pub(crate) async fn finish(self) {
+        self.forget_positions().await;
         for module in ["validate", "classify"] {
             let name = format!("{}-{module}", self.name(SOURCE));
             admin::delete_module(&self.cluster, &name).await.expect("the module is removed");

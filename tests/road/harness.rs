@@ -12,7 +12,7 @@ use std::{
 use bytes::Bytes;
 use eddy::{
     audit,
-    broker::{Entry, Record, Writer, admin},
+    broker::{Entry, Record, Writer, admin, positions},
     deploy,
     dev::resolved::{End, resolved},
     guard::EmbeddedGuard,
@@ -160,6 +160,13 @@ impl Road {
     /// How far intake is in partition 0.
     pub(crate) fn intake_position(&self) -> i64 {
         self.monitor().progress()[0].progress.position
+    }
+
+    /// Where a host that starts now would begin to read partition 0 of the source.
+    pub(crate) async fn stored_intake_position(&self) -> i64 {
+        let source = &self.names().source;
+        let consumer = self.names().consumer_id(source);
+        positions::load(&self.cluster.cluster, &consumer, source.as_str(), 0).await.unwrap().offset
     }
 
     /// The redirect's target that an operator is shown.

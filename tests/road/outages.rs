@@ -6,7 +6,7 @@ use eddy::dev::resolved::End;
 use eddy_topology::gate::Status;
 
 use crate::{
-    downstream::Reply,
+    downstream::{Reply, contains},
     harness::{Road, devices},
 };
 
@@ -94,6 +94,25 @@ async fn a_redirect_is_never_followed_and_dead_letters_nothing() {
     assert_eq!(methods, BTreeSet::from(["POST".to_owned()]));
     assert_eq!(road.counts().failed_attempts, 0);
     assert_eq!(road.dead_letters().await.len(), 0);
+    road.assert_taken_once_each(50);
+    road.finish().await;
+}
+
+/// Nine triggers that fail four times each are 36 failures in a row and no outage.
+#[tokio::test(flavor = "multi_thread")]
+async fn hopeless_triggers_at_the_end_of_the_input_are_exhausted_and_waiting_for_them_ends() {
+    let mut road = Road::start("", |body| if contains(body, "hopeless") { 503 } else { 200 }).await;
+    road.triggers(devices(50)).await;
+    road.until_resolved().await;
+
+    let ids = road.triggers((0..9).map(|number| format!("hopeless-{number}"))).await;
+    road.until_resolved().await;
+
+    assert_eq!(road.sink_status(), Status::Flowing);
+    for id in &ids {
+        let dead = road.dead_letter(id).await;
+        assert_eq!((dead.reason(), dead.envelope.attempts.delivery), ("exhausted:unavailable", 4));
+    }
     road.assert_taken_once_each(50);
     road.finish().await;
 }

@@ -110,3 +110,21 @@ async fn a_host_goes_on_without_a_leftover_tier_that_is_deleted_and_ends_when_it
     assert_eq!(error, format!("topic `{source}` does not exist"));
     road.finish().await;
 }
+
+/// C58: the last position is stored although no later record pushes it along.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_position_behind_the_last_record_is_stored_while_nothing_more_comes() {
+    const PATIENCE: Duration = Duration::from_secs(30);
+    let mut road = Road::start("", |_: &[u8]| 200).await;
+
+    road.triggers(["only"]).await;
+    road.until_resolved().await;
+
+    let stored = async {
+        while road.stored_intake_position().await != 1 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, stored).await.expect("it is stored without another record");
+    road.finish().await;
+}

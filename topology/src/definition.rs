@@ -98,7 +98,7 @@ pub struct SinkDefinition {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BreakerDefinition {
-    /// Failures in a row, not the record's own, that stop all sending.
+    /// Records that fail in a row, or connections that do not come about, that stop all sending.
     pub failures_max: u32,
     /// When the first probe goes out; doubled after each that fails.
     pub probe_interval: Span,

@@ -157,8 +157,8 @@ pub struct Engine {
     sending: usize,
     /// Effects without an answer, of all kinds.
     unanswered: usize,
-    /// After a failed probe others are left time to try with theirs: ours may be the one that always fails.
-    patience: Span,
+    /// Which of the gate's probes was the last of ours.
+    probed: Option<u64>,
     stall: Stall,
     draining: bool,
 }
@@ -186,7 +186,7 @@ impl Engine {
             effects: VecDeque::new(),
             sending: 0,
             unanswered: 0,
-            patience: Span::default(),
+            probed: None,
             stall: Stall::default(),
             draining: false,
         }

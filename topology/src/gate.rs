@@ -6,22 +6,31 @@
 //!
 //! | state | sends | failures that may be the sink's | leaves it |
 //! |---|---|---|---|
-//! | flowing | everything | are counted, until [`failures_max`](BreakerDefinition::failures_max) in a row | |
-//! | suspect | one probe after `blip_delay` | of the probe are counted while no other record failed | when a probe is answered |
-//! | tripped | one probe at a time, ever more seldom | are not counted | when a probe is answered |
+//! | flowing | everything | are counted, until a row is full | |
+//! | suspect | one probe after `blip_delay` | of the probe are counted, until a row is full | when a probe is answered |
+//! | tripped | one probe at a time, ever more seldom | are not counted while a row is full | when a probe is answered |
 //! | suspended | nothing | are not counted | when an operator resumes it |
 //!
-//! A record that failed and has been outlived by a success is *known to fail*: the sink worked after it had failed, so
-//! when it fails again that is its own doing. It neither trips anything nor keeps the gate shut: its failures are
-//! counted against it even as a probe, and it leaves probes to others. Otherwise a handful of hopeless records, alone on
-//! their tiers at the end of a busy day, would look like an outage for ever.
+//! **Two rows**, each full at [`failures_max`](BreakerDefinition::failures_max), both ended by a success or an answer that blames
+//! the record. A failure that its record may have caused (503, a timeout, a reset) adds to the row of records, once a
+//! record: however often a hopeless one fails, it is one sign of an outage and no more. A failure that no record can cause,
+//! because nothing of it was sent (refused, DNS), adds to the row of missing connections, each time; any answer ends
+//! that one. So one record that always fails among healthy ones never trips anything, nor do fewer than `failures_max`
+//! hopeless records that are all that is left at the end of a busy day: they climb their tiers and end in bounded time. An
+//! outage trips as soon as `failures_max` *different* records have met it, and all others wait uncounted.
 //!
-//! A refused or reset connection makes a flowing sink *suspect*; many failures in a row, or a single one that no record
-//! can help (credentials, certificate, redirect), *trip* it; 410 *suspends* it. An answer that blames the record proves
-//! that the sink works. As soon as two records failed in a row, a suspect sink is taken to be the one at fault, and
-//! probes cost their records nothing. So one record that always fails among healthy ones never trips anything, because their
-//! successes break the row, while an outage trips after a handful. Where nothing succeeds at all, the two look alike; then
-//! the records wait, because waiting loses nothing.
+//! **The price.** An outage that answers, is met by fewer than `failures_max` records and outlasts all tiers looks exactly
+//! like that many hopeless records: they are exhausted. And `failures_max` hopeless records in a row, with no success
+//! among them, look exactly like an outage: they wait, because waiting loses nothing.
+//!
+//! A record that failed and has been outlived by a success is *known to fail*: the sink worked after it had failed, so
+//! when it fails again that is its own doing. It adds to no row and is counted. While the gate is tripped every record that
+//! failed before is counted as soon as no *fresh* one, against which nothing was counted yet, waits to be sent: nobody is
+//! left whose success could tell. While one waits, probes cost nothing, and engines take turns with them.
+//!
+//! A refused or reset connection makes a flowing sink *suspect*; a full row, or a single failure that no record can help
+//! (credentials, certificate, redirect), *trips* it; 410 *suspends* it. A downstream that refuses connections costs an attempt of
+//! one record, however long it does so and however few records there are.
 //!
 //! The gate does not decide what becomes of a counted record (`classify` and [`schedule`](crate::schedule) do), and it
 //! does not slow down: a downstream that is merely slow becomes lag in the log.
@@ -36,13 +45,17 @@ use crate::{
 #[derive(Debug)]
 pub struct Gate {
     state: State,
-    /// Failures since the last answer that proved the sink to work.
-    failures_in_row: u32,
-    /// How many of them were the first failure of their record.
+    /// Records that failed for the first time since an answer last proved the sink to work.
     records_in_row: u32,
+    /// Connections that did not come about since any answer.
+    unreached_in_row: u32,
+    /// A record against which nothing was counted yet has asked since the last probe came back.
+    fresh_waits: bool,
     /// When an answer last proved the sink to work. It is taken to work when it is first asked.
     worked_at: Option<Timestamp>,
     epoch: u64,
+    /// How many have gone out, so that engines can take turns.
+    probes: u64,
     limits: BreakerDefinition,
     /// A probe without an answer for this long is taken for lost, so that an engine that went away cannot shut the gate
     /// for ever.
@@ -115,10 +128,12 @@ impl Gate {
     pub fn new(sink: &SinkDefinition) -> Self {
         Self {
             state: State::Flowing,
-            failures_in_row: 0,
             records_in_row: 0,
+            unreached_in_row: 0,
+            fresh_waits: false,
             worked_at: None,
             epoch: 0,
+            probes: 0,
             limits: sink.breaker.clone(),
             probe_answer_max: Span::from_ms(2 * sink.timeout.as_ms().unsigned_abs() + 1000),
         }
@@ -153,8 +168,19 @@ impl Gate {
         self.flow();
     }
 
+    /// How many probes have gone out.
+    pub(crate) const fn probes(&self) -> u64 {
+        self.probes
+    }
+
     pub(crate) const fn is_flowing(&self) -> bool {
         matches!(self.state, State::Flowing)
+    }
+
+    /// Somebody has a record to send against which nothing was counted yet. To be said before asking with
+    /// [`Gate::admit`], and whenever the gate is shut and one looks again.
+    pub(crate) const fn fresh_waits(&mut self) {
+        self.fresh_waits = true;
     }
 
     /// Asks to send one record, leaving others `patience` to take the probe first.
@@ -167,10 +193,12 @@ impl Gate {
                 None
             }
             State::Suspect(_) => {
+                self.probes += 1;
                 self.state = State::Suspect(Probe::OutSince(now));
                 Some(Pass::Probe)
             }
             State::Tripped { interval, .. } => {
+                self.probes += 1;
                 self.state = State::Tripped { probe: Probe::OutSince(now), interval };
                 Some(Pass::Probe)
             }
@@ -220,7 +248,7 @@ impl Gate {
                 self.trip(failed.pass, now);
                 Ruling::Held
             }
-            Blame::Perhaps | Blame::Blip if failed.beyond_tiers => {
+            Blame::Perhaps | Blame::Blip | Blame::Unreached if failed.beyond_tiers => {
                 let wait = Span::from_ms(failed.refusal.retry_after_ms.unwrap_or_default());
                 if self.state != State::Suspended {
                     self.enter(State::Tripped {
@@ -230,45 +258,72 @@ impl Gate {
                 }
                 Ruling::Held
             }
-            Blame::Perhaps | Blame::Blip => self.doubt(failed, now),
+            Blame::Perhaps | Blame::Blip | Blame::Unreached => self.doubt(failed, now),
         }
     }
 
     /// A failure that may be the record's or the sink's.
     fn doubt(&mut self, failed: FailedTry<'_>, now: Timestamp) -> Ruling {
-        let known_to_fail = self.is_known_to_fail(&failed);
-        match (self.state, failed.pass) {
-            (State::Suspended, _) | (State::Suspect(_) | State::Tripped { .. }, Pass::Free) => return Ruling::Held,
-            (State::Flowing, _) if known_to_fail => return Ruling::Counted,
-            (State::Suspect(_), Pass::Probe) if known_to_fail => {
-                self.enter(State::Suspect(Probe::At(now.plus(self.limits.blip_delay))));
-                return Ruling::Counted;
-            }
-            (State::Tripped { interval, .. }, Pass::Probe) if known_to_fail => {
-                self.enter(State::Tripped { probe: Probe::At(now.plus(interval)), interval });
-                return Ruling::Counted;
-            }
-            (State::Tripped { .. }, Pass::Probe) => {
-                self.trip(Pass::Probe, now);
-                return Ruling::Held;
-            }
-            (State::Flowing, _) | (State::Suspect(_), Pass::Probe) => {}
+        if self.state == State::Suspended || failed.pass == Pass::Free && !self.is_flowing() {
+            return Ruling::Held;
         }
-        self.failures_in_row += 1;
-        self.records_in_row += u32::from(failed.first_failed_at.is_none());
-        if self.failures_in_row >= self.limits.failures_max {
+        let blame = Blame::of(failed.refusal.code);
+        let is_tripped = matches!(self.state, State::Tripped { .. });
+        let fresh_waits = std::mem::take(&mut self.fresh_waits);
+        let is_known = if is_tripped { !fresh_waits } else { self.is_known_to_fail(&failed) };
+        let is_fresh = failed.first_failed_at.is_none();
+        self.extend_rows(blame, is_fresh);
+        if blame != Blame::Unreached && !is_fresh && is_known {
+            self.probe_again(now);
+            return Ruling::Counted;
+        }
+        let may_count = is_fresh || !is_tripped;
+        if self.is_row_full() || !may_count {
             self.trip(failed.pass, now);
             return Ruling::Held;
         }
-        let is_blip = Blame::of(failed.refusal.code) == Blame::Blip;
-        let is_probe = !self.is_flowing();
-        if is_blip || is_probe {
+        self.count(blame, is_fresh, now)
+    }
+
+    /// What a failure costs that is counted unless it is one of many missing connections.
+    fn count(&mut self, blame: Blame, is_fresh: bool, now: Timestamp) -> Ruling {
+        let goes_in_place = matches!(blame, Blame::Blip | Blame::Unreached);
+        if goes_in_place && self.is_flowing() {
             self.enter(State::Suspect(Probe::At(now.plus(self.limits.blip_delay))));
+        } else {
+            self.probe_again(now);
         }
-        if is_probe && self.records_in_row > 1 {
-            return Ruling::Held;
+        if blame == Blame::Unreached && self.unreached_in_row > 1 {
+            Ruling::Held
+        } else if goes_in_place && is_fresh {
+            Ruling::AgainInPlace
+        } else {
+            Ruling::Counted
         }
-        if is_blip && failed.first_failed_at.is_none() { Ruling::AgainInPlace } else { Ruling::Counted }
+    }
+
+    fn extend_rows(&mut self, blame: Blame, is_fresh: bool) {
+        if blame == Blame::Unreached {
+            self.unreached_in_row = self.unreached_in_row.saturating_add(1);
+        } else {
+            self.unreached_in_row = 0;
+            self.records_in_row = self.records_in_row.saturating_add(u32::from(is_fresh));
+        }
+    }
+
+    fn is_row_full(&self) -> bool {
+        self.records_in_row.max(self.unreached_in_row) >= self.limits.failures_max
+    }
+
+    /// After a probe that told nothing about the sink, the next one is due as soon as the last one was.
+    fn probe_again(&mut self, now: Timestamp) {
+        match self.state {
+            State::Flowing | State::Suspended => {}
+            State::Suspect(_) => self.enter(State::Suspect(Probe::At(now.plus(self.limits.blip_delay)))),
+            State::Tripped { interval, .. } => {
+                self.enter(State::Tripped { probe: Probe::At(now.plus(interval)), interval });
+            }
+        }
     }
 
     /// Whether the sink has worked since the record first failed.
@@ -295,8 +350,8 @@ impl Gate {
     }
 
     const fn end_row(&mut self) {
-        self.failures_in_row = 0;
         self.records_in_row = 0;
+        self.unreached_in_row = 0;
     }
 
     fn enter(&mut self, state: State) {
@@ -313,173 +368,4 @@ impl Gate {
 }
 
 #[cfg(test)]
-mod tests {
-    use eddy_contract::{Code, SideEffect};
-
-    use super::*;
-    use crate::Definition;
-
-    const NOW: Timestamp = Timestamp(1_000_000);
-    const NO_PATIENCE: Span = Span::from_ms(0);
-
-    fn refusal(code: Code) -> Refusal {
-        let message = String::new();
-        Refusal { code, status: None, retry_after_ms: None, message, effect: SideEffect::None, location: None }
-    }
-
-    fn fail(gate: &mut Gate, pass: Pass, code: Code, now: Timestamp) -> Ruling {
-        gate.failed(FailedTry { pass, refusal: &refusal(code), first_failed_at: None, beyond_tiers: false }, now)
-    }
-
-    /// A record that first failed at `first_failed_at` fails again.
-    fn fail_again(gate: &mut Gate, pass: Pass, first_failed_at: Timestamp) -> Ruling {
-        let refusal = refusal(Code::Unavailable);
-        let first_failed_at = Some(first_failed_at);
-        gate.failed(FailedTry { pass, refusal: &refusal, first_failed_at, beyond_tiers: false }, NOW)
-    }
-
-    fn tripped() -> Gate {
-        let mut gate = Gate::new(&Definition::default().sink);
-        fail(&mut gate, Pass::Free, Code::Unauthorized, NOW);
-        gate
-    }
-
-    #[test]
-    fn one_probe_goes_out_at_a_time() {
-        let mut gate = tripped();
-        let probe_at = gate.wake_at().unwrap();
-
-        assert_eq!(gate.admit(NO_PATIENCE, probe_at.plus_ms(-1)), None);
-        assert_eq!(gate.admit(NO_PATIENCE, probe_at), Some(Pass::Probe));
-        assert_eq!(gate.admit(NO_PATIENCE, probe_at), None);
-    }
-
-    #[test]
-    fn a_probe_that_was_not_used_goes_to_the_next_who_asks() {
-        let mut gate = tripped();
-        let probe_at = gate.wake_at().unwrap();
-        let pass = gate.admit(NO_PATIENCE, probe_at).unwrap();
-        let epoch = gate.epoch();
-
-        gate.give_back(pass, probe_at);
-
-        assert_ne!(gate.epoch(), epoch, "those who wait look again");
-        assert_eq!(gate.admit(NO_PATIENCE, probe_at), Some(Pass::Probe));
-    }
-
-    #[test]
-    fn an_engine_that_went_away_with_the_probe_does_not_shut_the_gate_for_ever() {
-        let mut gate = tripped();
-        gate.admit(NO_PATIENCE, gate.wake_at().unwrap());
-
-        let lost_at = gate.wake_at().unwrap();
-
-        assert_eq!(gate.admit(NO_PATIENCE, lost_at), Some(Pass::Probe));
-    }
-
-    #[test]
-    fn whoever_is_patient_leaves_the_probe_to_others() {
-        let mut gate = tripped();
-        let probe_at = gate.wake_at().unwrap();
-
-        assert_eq!(gate.admit(Span::from_ms(50), probe_at), None);
-        assert_eq!(gate.admit(Span::from_ms(50), probe_at.plus_ms(50)), Some(Pass::Probe));
-    }
-
-    #[test]
-    fn a_success_that_was_sent_before_the_doubt_proves_nothing() {
-        let mut gate = tripped();
-
-        gate.succeeded(Pass::Free, NOW);
-
-        assert_eq!(gate.status(), Status::Tripped);
-    }
-
-    #[test]
-    fn an_answer_that_blames_the_record_proves_that_the_sink_works() {
-        let mut gate = tripped();
-        let pass = gate.admit(NO_PATIENCE, gate.wake_at().unwrap()).unwrap();
-
-        assert_eq!(fail(&mut gate, pass, Code::Rejected, NOW), Ruling::Counted);
-
-        assert_eq!(gate.status(), Status::Flowing);
-    }
-
-    #[test]
-    fn successes_break_the_row_of_failures() {
-        let mut gate = Gate::new(&Definition::default().sink);
-
-        for _ in 0..100 {
-            for _ in 0..9 {
-                assert_eq!(fail(&mut gate, Pass::Free, Code::Unavailable, NOW), Ruling::Counted);
-            }
-            gate.succeeded(Pass::Free, NOW);
-        }
-
-        assert_eq!(gate.status(), Status::Flowing);
-    }
-
-    #[test]
-    fn probes_of_a_suspect_sink_cost_nothing_once_a_second_record_has_failed() {
-        let mut gate = Gate::new(&Definition::default().sink);
-        let mut probe = |first_failed_at| {
-            let pass = gate.admit(NO_PATIENCE, gate.wake_at().unwrap_or(NOW)).unwrap();
-            let refusal = refusal(Code::Refused);
-            gate.failed(FailedTry { pass, refusal: &refusal, first_failed_at, beyond_tiers: false }, NOW)
-        };
-
-        let alone = [probe(None), probe(Some(NOW))];
-        let together = [probe(None), probe(Some(NOW)), probe(Some(NOW))];
-
-        assert_eq!(alone, [Ruling::AgainInPlace, Ruling::Counted]);
-        assert_eq!(together, [Ruling::Held; 3]);
-    }
-
-    #[test]
-    fn records_known_to_fail_never_trip_the_gate() {
-        let mut gate = Gate::new(&Definition::default().sink);
-        gate.succeeded(Pass::Free, NOW);
-
-        let rulings: Vec<Ruling> = (0..100).map(|_| fail_again(&mut gate, Pass::Free, NOW.plus_ms(-1))).collect();
-
-        assert!(rulings.iter().all(|ruling| *ruling == Ruling::Counted));
-        assert_eq!(gate.status(), Status::Flowing);
-    }
-
-    #[test]
-    fn what_failed_before_this_gate_was_first_asked_is_known_to_fail() {
-        let mut gate = Gate::new(&Definition::default().sink);
-        gate.admit(NO_PATIENCE, NOW);
-
-        (0..20).for_each(|_| assert_eq!(fail_again(&mut gate, Pass::Free, NOW.plus_ms(-1)), Ruling::Counted));
-    }
-
-    #[test]
-    fn failures_of_records_that_no_success_has_outlived_trip_the_gate() {
-        let mut gate = Gate::new(&Definition::default().sink);
-        gate.succeeded(Pass::Free, NOW.plus_ms(-2));
-
-        for _ in 0..10 {
-            fail_again(&mut gate, Pass::Free, NOW.plus_ms(-1));
-        }
-
-        assert_eq!(gate.status(), Status::Tripped);
-    }
-
-    #[test]
-    fn a_probe_that_is_known_to_fail_is_counted_and_does_not_make_the_next_one_wait_longer() {
-        let mut gate = Gate::new(&Definition::default().sink);
-        gate.succeeded(Pass::Free, NOW.plus_ms(-1));
-        fail(&mut gate, Pass::Free, Code::Unauthorized, NOW);
-        let waits: Vec<i64> = (0..3)
-            .map(|_| {
-                let pass = gate.admit(NO_PATIENCE, gate.wake_at().unwrap()).unwrap();
-                assert_eq!(fail_again(&mut gate, pass, NOW.plus_ms(-2)), Ruling::Counted);
-                gate.wake_at().unwrap().since_ms(NOW)
-            })
-            .collect();
-
-        assert_eq!(waits, [1000, 1000, 1000]);
-        assert_eq!(gate.status(), Status::Tripped);
-    }
-}
+mod tests;

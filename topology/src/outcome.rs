@@ -31,6 +31,22 @@ pub struct Refusal {
     pub location: Option<String>,
 }
 
+/// The one word for an HTTP status; [`Code::Ok`] for a success.
+pub const fn code_of_status(status: u16) -> Code {
+    match status {
+        200..=299 => Code::Ok,
+        300..=399 => Code::Redirect,
+        400 | 413 | 415 | 422 => Code::Rejected,
+        401 | 403 | 407 => Code::Unauthorized,
+        408 | 409 | 425 => Code::TryAgain,
+        410 => Code::Gone,
+        429 => Code::Throttled,
+        402..=499 | 501 | 505 => Code::RejectedOther,
+        500..=599 => Code::Unavailable,
+        _ => Code::InvalidAnswer,
+    }
+}
+
 /// Whom a failure blames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blame {
@@ -40,6 +56,8 @@ pub(crate) enum Blame {
     Perhaps,
     /// The connection broke before an answer: like `Perhaps`, and worth trying again at once.
     Blip,
+    /// There was no connection: worth trying again at once too, and no record can be the cause.
+    Unreached,
     /// The sink's credentials, certificate or address: no record can help it.
     Sink,
     /// The downstream asks to stop.
@@ -49,10 +67,9 @@ pub(crate) enum Blame {
 impl Blame {
     pub(crate) const fn of(code: Code) -> Self {
         match code {
-            Code::Refused | Code::Reset => Self::Blip,
-            Code::Throttled | Code::TryAgain | Code::Unavailable | Code::Timeout | Code::Dns | Code::InvalidAnswer => {
-                Self::Perhaps
-            }
+            Code::Refused | Code::Dns => Self::Unreached,
+            Code::Reset => Self::Blip,
+            Code::Throttled | Code::TryAgain | Code::Unavailable | Code::Timeout | Code::InvalidAnswer => Self::Perhaps,
             Code::Unauthorized | Code::Redirect | Code::Tls | Code::BlockedTarget => Self::Sink,
             Code::Gone => Self::Stop,
             Code::Rejected | Code::RejectedOther | Code::KeyConflict => Self::Record,

@@ -65,6 +65,12 @@ impl<T> Watermark<T> {
         self.places.get_mut(index)?.1.as_deref_mut()
     }
 
+    /// The unsettled record on `seat`, to look at.
+    pub(crate) fn get(&self, seat: Seat) -> Option<&T> {
+        let index = usize::try_from(seat.checked_sub(self.first)?).ok()?;
+        self.places.get(index)?.1.as_deref()
+    }
+
     /// Settles the record on `seat` and returns it.
     pub(crate) fn settle(&mut self, seat: Seat) -> Option<Box<T>> {
         let index = usize::try_from(seat.checked_sub(self.first)?).ok()?;

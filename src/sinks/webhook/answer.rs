@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use eddy_contract::{Code, SideEffect};
-use eddy_topology::outcome::{Outcome, Refusal};
+use eddy_topology::outcome::{Outcome, Refusal, code_of_status};
 use http_body_util::BodyExt;
 use hyper::{
     HeaderMap, Response, StatusCode,
@@ -55,7 +55,7 @@ impl Answer {
 
     /// A 2xx counts only when complete. Any other status is a no, however much of its body came.
     pub(super) fn outcome(&self, secrets: &[String]) -> Outcome {
-        let code = code_of(self.status.as_u16());
+        let code = code_of_status(self.status.as_u16());
         let (code, effect, message) = match (code, &self.end) {
             (Code::Ok, End::Enough) => return Outcome::Delivered,
             (Code::Ok, End::TimedOut) => {
@@ -103,22 +103,6 @@ async fn read_body(incoming: &mut Incoming, kept: &mut Vec<u8>, deadline: Instan
         read_bytes += data.len();
     }
     End::Enough
-}
-
-/// The table in `contract/code.rs`.
-pub(super) const fn code_of(status: u16) -> Code {
-    match status {
-        200..=299 => Code::Ok,
-        300..=399 => Code::Redirect,
-        400 | 413 | 415 | 422 => Code::Rejected,
-        401 | 403 | 407 => Code::Unauthorized,
-        408 | 409 | 425 => Code::TryAgain,
-        410 => Code::Gone,
-        429 => Code::Throttled,
-        402..=499 | 501 | 505 => Code::RejectedOther,
-        500..=599 => Code::Unavailable,
-        _ => Code::InvalidAnswer,
-    }
 }
 
 /// `Retry-After` in either form. A date is taken relative to the answer's own `Date`, so that clocks need not agree.

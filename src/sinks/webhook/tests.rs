@@ -4,7 +4,7 @@ mod server;
 
 use std::sync::atomic::Ordering;
 
-use eddy_topology::outcome::Refusal;
+use eddy_topology::outcome::{Refusal, code_of_status};
 use hyper::{Response, StatusCode, header};
 use tokio::{net::TcpListener, sync::watch};
 
@@ -114,7 +114,7 @@ async fn every_final_status_that_a_server_can_send_becomes_its_code() {
             Outcome::Failed(refusal) => refusal.code,
         };
         codes.push((wanted, code));
-        expected.push((wanted, answer::code_of(wanted)));
+        expected.push((wanted, code_of_status(wanted)));
     }
 
     assert_eq!(codes, expected);
@@ -184,6 +184,7 @@ async fn a_success_with_a_large_body_is_a_success() {
     assert_eq!(webhook(&server.url).deliver(delivery()).await, Outcome::Delivered);
 }
 
+/// C39.
 #[tokio::test]
 async fn a_refused_connection_had_no_effect() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -193,6 +194,7 @@ async fn a_refused_connection_had_no_effect() {
     assert_eq!(code_and_effect(&webhook(&url)).await, (Code::Refused, SideEffect::None));
 }
 
+/// C39.
 #[tokio::test]
 async fn a_name_that_does_not_exist_had_no_effect() {
     let webhook = webhook("http://nobody.invalid/triggers");
@@ -200,6 +202,7 @@ async fn a_name_that_does_not_exist_had_no_effect() {
     assert_eq!(code_and_effect(&webhook).await, (Code::Dns, SideEffect::None));
 }
 
+/// C39.
 #[tokio::test]
 async fn a_reset_before_the_answer_leaves_the_effect_unknown() {
     let url = misbehaving(|stream| async move { stream.set_zero_linger().unwrap() }).await;
@@ -214,6 +217,7 @@ async fn a_close_before_the_answer_leaves_the_effect_unknown() {
     assert_eq!(code_and_effect(&webhook(&url)).await, (Code::Reset, SideEffect::Unknown));
 }
 
+/// C39.
 #[tokio::test]
 async fn a_success_that_breaks_off_leaves_the_effect_unknown() {
     let url = saying(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf").await;
@@ -231,6 +235,7 @@ async fn a_refusal_that_breaks_off_is_still_a_refusal() {
     assert_eq!(refusal.message, "half");
 }
 
+/// C39.
 #[tokio::test]
 async fn no_answer_in_time_leaves_the_effect_unknown() {
     let url = misbehaving(|stream| async move {

@@ -20,8 +20,12 @@ use crate::{
 /// How soon the guard is asked again about an effect that another road is sending.
 const BUSY_RECHECK_MS: i64 = 50;
 
-/// How long an engine whose probe failed, or that has only records that failed, leaves others the next probe.
-const PROBE_PATIENCE: Span = Span::from_ms(50);
+/// How long an engine whose probe failed leaves others the next one: less by a millisecond for each probe since, so that
+/// all take turns.
+const PROBE_PATIENCE_MS: u64 = 50;
+
+/// How long a tier, whose records all failed, leaves others the first probe.
+const TIER_PATIENCE_MS: u64 = 25;
 
 /// How many due records of a tier stand ready while the gate is shut: enough for probes to take turns.
 const PROBE_CANDIDATES: usize = 8;
@@ -48,11 +52,23 @@ impl Engine {
         }
         self.release_due(gate, now);
         self.ready.front()?;
-        let pass = gate.admit(self.patience(), now)?;
+        if !gate.is_flowing() && self.has_fresh() {
+            gate.fresh_waits();
+        }
+        let pass = gate.admit(self.patience(gate), now)?;
+        if pass == Pass::Probe {
+            self.probed = Some(gate.probes());
+        }
         let seat = self.ready.pop_front()?;
         self.flight(seat).task().pass = pass;
         self.again(seat);
         self.effects.pop_front()
+    }
+
+    /// Whether a record stands ready against which nothing was counted yet.
+    fn has_fresh(&self) -> bool {
+        let task = |seat: &Seat| self.flights.get(*seat).and_then(|flight| flight.task.as_ref());
+        self.ready.iter().filter_map(task).any(|task| task.first_failed_at().is_none())
     }
 
     /// Whether a delivery may begin, as far as it depends on this engine.
@@ -64,13 +80,15 @@ impl Engine {
     pub(super) fn start_at(&self, gate: &Gate) -> Option<Timestamp> {
         let may_release = self.ready.len() < ready_max(gate);
         let release = self.waiting.front().filter(|_| may_release).map(|(due, _)| self.release.at(*due));
-        let probe = gate.wake_at().filter(|_| !self.ready.is_empty()).map(|at| at.plus(self.patience()));
+        let probe = gate.wake_at().filter(|_| !self.ready.is_empty()).map(|at| at.plus(self.patience(gate)));
         release.into_iter().chain(probe).min()
     }
 
-    /// How long the next probe is left to other engines: they may have a record that never failed.
-    fn patience(&self) -> Span {
-        if matches!(self.road, Road::Tier(_)) { self.patience.max(PROBE_PATIENCE) } else { self.patience }
+    /// How long the next probe is left to other engines: they may have a record that succeeds.
+    fn patience(&self, gate: &Gate) -> Span {
+        let after_probe = self.probed.map_or(0, |probed| PROBE_PATIENCE_MS.saturating_sub(gate.probes() - probed));
+        let on_tier = if matches!(self.road, Road::Tier(_)) { TIER_PATIENCE_MS } else { 0 };
+        Span::from_ms(after_probe.max(on_tier))
     }
 
     /// Lets records of a tier go that are due; never many more than can be sent now.
@@ -150,7 +168,6 @@ impl Engine {
 
     fn acknowledged(&mut self, seat: Seat, gate: &mut Gate, now: Timestamp) {
         let is_tier = matches!(self.road, Road::Tier(_));
-        self.patience = Span::default();
         let flight = self.flight(seat);
         let since_ms = now.since_ms(flight.seen);
         let task = flight.task();
@@ -167,7 +184,6 @@ impl Engine {
     fn refused(&mut self, seat: Seat, refusal: Refusal, gate: &mut Gate, now: Timestamp) {
         let longest_ms = self.topology.schedule.longest().as_ms().unsigned_abs();
         let pass = self.flight(seat).task().pass;
-        self.patience = if pass == Pass::Probe { PROBE_PATIENCE } else { Span::default() };
         let task = self.flight(seat).task();
         task.doubtful |= refusal.effect == SideEffect::Unknown;
         let ruling = gate.failed(

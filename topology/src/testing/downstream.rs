@@ -6,7 +6,7 @@ use eddy_contract::{Code, RecordId, SideEffect};
 use crate::{
     Span, Timestamp,
     effect::Delivery,
-    outcome::{Outcome, Refusal},
+    outcome::{Outcome, Refusal, code_of_status},
 };
 
 /// What the downstream answers to one delivery.
@@ -145,23 +145,9 @@ impl Answer {
 }
 
 fn refused(status: u16, retry_after_ms: Option<u64>, message: &str) -> Outcome {
-    failed(code_of(status), Some(status), retry_after_ms, message, SideEffect::Refused)
+    failed(code_of_status(status), Some(status), retry_after_ms, message, SideEffect::Refused)
 }
 
 fn failed(code: Code, status: Option<u16>, retry_after_ms: Option<u64>, message: &str, effect: SideEffect) -> Outcome {
     Outcome::Failed(Refusal { code, status, retry_after_ms, message: message.to_owned(), effect, location: None })
-}
-
-const fn code_of(status: u16) -> Code {
-    match status {
-        300..=399 => Code::Redirect,
-        400 | 413 | 415 | 422 => Code::Rejected,
-        401 | 403 | 407 => Code::Unauthorized,
-        408 | 409 | 425 => Code::TryAgain,
-        410 => Code::Gone,
-        429 => Code::Throttled,
-        402..=499 | 501 | 505 => Code::RejectedOther,
-        500..=599 => Code::Unavailable,
-        _ => Code::InvalidAnswer,
-    }
 }

@@ -1,6 +1,6 @@
 //! An outage costs lag, never a flood of dead letters; one bad trigger among healthy ones is no outage.
 
-use eddy_contract::Code;
+use eddy_contract::{Code, RecordId};
 use eddy_topology::{
     Road, Span,
     gate::Status,
@@ -242,6 +242,177 @@ fn after_an_outage_a_record_that_always_fails_does_not_keep_the_breaker_open() {
 
     assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 20);
     assert_eq!(driver.gate().status(), Status::Flowing);
+}
+
+/// A busy day, and at its end triggers that nothing can help, with no success after their first failure.
+fn hopeless_tail(driver: &mut TestDriver, count: usize, answer: Answer) -> Vec<RecordId> {
+    driver.downstream().fails("hopeless", answer);
+    devices(driver, 50);
+    driver.advance("1s");
+    (0..count).map(|number| driver.trigger(&format!("hopeless-{number}"))).collect()
+}
+
+fn assert_exhausted(driver: &TestDriver, ids: &[RecordId], reason: &str) {
+    for id in ids {
+        let dead = driver.dead_letter(id);
+        assert_eq!((dead.reason.as_deref(), dead.attempts.delivery), (Some(reason), 4), "{id}");
+    }
+    assert_eq!(driver.dead_letters().len(), ids.len());
+    assert!(driver.is_settled());
+}
+
+/// Three records fail twelve times, which is no more than three signs of an outage.
+#[test]
+fn three_hopeless_triggers_at_the_end_of_the_input_are_exhausted_when_their_tiers_are_through() {
+    let mut driver = TestDriver::default();
+
+    let ids = hopeless_tail(&mut driver, 3, Answer::Status(503));
+    driver.advance("6m");
+
+    assert_eq!(driver.gate().status(), Status::Flowing);
+    assert_exhausted(&driver, &ids, "exhausted:unavailable");
+}
+
+#[test]
+fn nine_hopeless_triggers_at_the_end_of_the_input_are_exhausted_when_their_tiers_are_through() {
+    let mut driver = TestDriver::default();
+
+    let ids = hopeless_tail(&mut driver, 9, Answer::Status(503));
+    driver.advance("6m");
+
+    assert_eq!(driver.gate().status(), Status::Flowing);
+    assert_exhausted(&driver, &ids, "exhausted:unavailable");
+}
+
+#[test]
+fn triggers_at_the_end_of_the_input_that_always_reset_the_connection_are_exhausted_too() {
+    let mut driver = TestDriver::default();
+
+    let ids = hopeless_tail(&mut driver, 9, Answer::Fails(Code::Reset));
+    driver.advance("6m");
+
+    assert_exhausted(&driver, &ids, "exhausted:reset");
+}
+
+/// The breaker is open, and all who could find out that the downstream is back are hopeless.
+#[test]
+fn hopeless_triggers_that_an_outage_left_alone_are_exhausted_after_it() {
+    let mut driver = TestDriver::default();
+
+    let ids = hopeless_tail(&mut driver, 3, Answer::Status(503));
+    driver.downstream().down(Answer::Fails(Code::Refused));
+    driver.advance("1h");
+    assert_eq!(driver.gate().status(), Status::Tripped);
+    assert!(driver.dead_letters().is_empty());
+    driver.downstream().up();
+    driver.advance("10m");
+
+    assert_exhausted(&driver, &ids, "exhausted:unavailable");
+}
+
+/// Whatever opened the breaker: fresh triggers that then get 503 are no outage while they are few.
+#[test]
+fn hopeless_triggers_that_were_held_for_a_fault_of_the_sink_are_exhausted_after_it() {
+    let faults = [Code::Unauthorized, Code::Refused];
+
+    let dead = faults.map(|fault| {
+        let mut driver = TestDriver::default();
+        driver.downstream().fails("hopeless", Answer::Status(503));
+        driver.downstream().down(Answer::Fails(fault));
+        (0..3).for_each(|number| drop(driver.trigger(&format!("hopeless-{number}"))));
+        driver.advance("1h");
+        driver.downstream().up();
+        driver.advance("20m");
+        driver.dead_letters().len()
+    });
+
+    assert_eq!(dead, [3, 3]);
+}
+
+/// The only fresh trigger is hopeless, so a success can come from a tier alone.
+#[test]
+fn after_an_outage_probes_take_turns_until_one_finds_out_that_it_is_over() {
+    let mut driver = TestDriver::default();
+    driver.downstream().fails("hopeless", Answer::Status(503));
+    driver.downstream().down(Answer::Status(503));
+    devices(&mut driver, 9);
+    driver.trigger("hopeless");
+    driver.advance("1h");
+    assert!(driver.dead_letters().is_empty());
+
+    driver.downstream().up();
+    driver.advance("30m");
+
+    assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 9);
+    assert_eq!(driver.dead_letters().len(), 1);
+    assert!(driver.is_settled());
+}
+
+#[test]
+fn an_outage_that_begins_while_three_triggers_are_there_exhausts_none_when_more_come_during_it() {
+    let mut driver = TestDriver::default();
+    driver.downstream().down(Answer::Status(503));
+
+    devices(&mut driver, 3);
+    driver.advance("5m");
+    devices(&mut driver, 20);
+    driver.advance("3h");
+    assert_eq!(driver.gate().status(), Status::Tripped);
+    driver.downstream().up();
+    driver.advance("10m");
+
+    assert!(driver.dead_letters().is_empty());
+    assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 23);
+    assert!(driver.is_settled());
+}
+
+/// The price of telling hopeless triggers from an outage by their number, and of nothing else.
+#[test]
+fn an_outage_that_outlasts_all_tiers_exhausts_three_triggers_when_no_other_meets_it() {
+    let mut driver = TestDriver::default();
+    driver.downstream().down(Answer::Status(503));
+
+    devices(&mut driver, 3);
+    driver.advance("5m");
+    assert!(driver.dead_letters().is_empty());
+    driver.advance("1m");
+
+    assert_eq!(driver.dead_letters().len(), 3);
+}
+
+#[test]
+fn an_outage_under_load_burns_one_attempt_of_nine_triggers_however_long_it_lasts() {
+    let mut driver = TestDriver::default();
+    driver.downstream().down(Answer::Status(503));
+
+    devices(&mut driver, 3_000);
+    driver.advance("6h");
+    driver.downstream().up();
+    driver.advance("10m");
+
+    let attempts: Vec<u32> =
+        driver.received().iter().filter(|sent| sent.had_effect()).map(|sent| sent.attempt).collect();
+    assert_eq!(attempts.len(), 3_000);
+    assert_eq!(attempts.iter().filter(|attempt| **attempt == 2).count(), 9);
+    assert!(attempts.iter().all(|attempt| *attempt <= 2));
+    assert!(driver.dead_letters().is_empty());
+    assert!(driver.is_settled());
+}
+
+/// C39: nothing of a trigger is sent to a downstream that cannot be reached, so even one alone is not blamed.
+#[test]
+fn a_downstream_that_cannot_be_reached_for_an_hour_exhausts_no_lonely_trigger() {
+    let delivered = [Code::Refused, Code::Dns].map(|code| {
+        let mut driver = TestDriver::default();
+        driver.downstream().down(Answer::Fails(code));
+        driver.trigger("lonely");
+        driver.advance("1h");
+        driver.downstream().up();
+        driver.advance("10m");
+        driver.received().iter().filter(|sent| sent.had_effect()).map(|sent| sent.attempt).collect::<Vec<_>>()
+    });
+
+    assert_eq!(delivered, [[2], [2]]);
 }
 
 /// No outage, although nothing but failures comes for a long time.

@@ -302,3 +302,23 @@ fn what_waits_on_a_tier_that_the_definition_no_longer_has_is_not_missing() {
     assert!(report.conserved);
     assert_eq!(report.on_tiers["5s"], 1);
 }
+
+/// C32: exactly those end as dead letters that never succeed, over a restart.
+#[test]
+fn of_two_hundred_records_every_tenth_of_which_never_succeeds_twenty_are_dead_letters_and_the_rest_is_delivered() {
+    let mut driver = TestDriver::default();
+    driver.downstream().fails("hopeless", Answer::Status(503));
+    for number in 0..200 {
+        let kind = if number % 10 == 0 { "hopeless" } else { "healthy" };
+        driver.trigger(&format!("{kind}-{number}"));
+    }
+
+    driver.advance("20s");
+    driver.crash();
+    driver.advance("10m");
+
+    let delivered = driver.received().iter().filter(|sent| sent.had_effect()).count();
+    assert_eq!((delivered, driver.dead_letters().len()), (180, 20));
+    assert!(driver.dead_letters().iter().all(|dead| dead.attempts.delivery == 4));
+    assert!(driver.is_settled());
+}

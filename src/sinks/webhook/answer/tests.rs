@@ -5,7 +5,7 @@ use hyper::header::HeaderValue;
 use super::*;
 
 fn codes_of(statuses: impl IntoIterator<Item = u16>) -> Vec<Code> {
-    let mut codes: Vec<Code> = statuses.into_iter().map(code_of).collect();
+    let mut codes: Vec<Code> = statuses.into_iter().map(code_of_status).collect();
     codes.dedup();
     codes
 }

@@ -12,6 +12,9 @@ pub fn map(record: &SmartModuleRecord) -> Result<(Option<RecordData>, RecordData
     let offset = match original {
         b"refuse" => return Err(eyre!("as asked")),
         b"trap" => panic!("as asked"),
+        b"loop" => loop {
+            std::hint::spin_loop();
+        },
         b"garbage" => return Ok((record.key.clone(), RecordData::from("no verdict"))),
         b"wrong offset" => record.offset() + 3,
         _ => record.offset(),
