@@ -101,11 +101,15 @@ impl PartitionTask {
             let timer = self.timer();
             tokio::select! {
                 biased;
-                _ = stop.wait_for(|stop| *stop), if end.is_none() => {
+                () = async { drop(stop.wait_for(|stop| *stop).await) }, if end.is_none() => {
                     end = Some(Ok(()));
                     self.drain();
                 }
-                Some(first) = self.answers.next() => self.take_answers(first),
+                Some(first) = self.answers.next() => {
+                    // A turn costs more than an answer, so the others that are about to come may come first.
+                    tokio::task::yield_now().await;
+                    self.take_answers(first);
+                }
                 Ok(()) = self.stored.changed(), if !self.unstored.is_empty() => self.take_stored(),
                 read = self.reader.next(), if end.is_none() && self.read_ahead.is_empty() => {
                     if let Err(error) = self.take_read(read) {
