@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 use eddy_contract::{Code, Envelope, RecordId, envelope::Resolution};
 
+use crate::letter::End;
+
 /// One dead letter, without its payload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Letter {
@@ -40,6 +42,12 @@ impl Letter {
     pub fn code(&self) -> Option<Code> {
         let (_, code) = self.envelope.reason.as_deref()?.split_once(':')?;
         code.parse().ok()
+    }
+
+    /// Its class: what its reason says before the colon.
+    pub fn end(&self) -> Option<End> {
+        let (word, _) = self.envelope.reason.as_deref()?.split_once(':')?;
+        End::ALL.into_iter().find(|end| end.as_str() == word)
     }
 
     /// Whether nothing closed it.

@@ -51,6 +51,7 @@ pub mod definition;
 mod describe;
 pub mod effect;
 pub mod engine;
+pub mod filter;
 pub mod gate;
 mod lanes;
 mod letter;
@@ -67,6 +68,7 @@ mod watermark;
 
 pub use definition::Definition;
 pub use engine::{Engine, Input, Road};
+pub use filter::Filter;
 pub use gate::Gate;
 pub use names::TopicName;
 pub use time::{Span, Timestamp};
