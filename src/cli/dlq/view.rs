@@ -49,7 +49,7 @@ pub fn show(letter: &Envelope) -> String {
     let mut page = Page::default();
     page.row("id", Some(&letter.id));
     page.row("reason", letter.reason.as_ref());
-    page.row("resolution", letter.resolution.map(resolution));
+    page.row("resolution", letter.resolution.map(Resolution::as_str));
     page.row("since", letter.quarantined_at_ns.map(|ns| time(ns / 1_000_000)));
     page.row("produced", letter.origin.timestamp_ms.map(time));
     page.row("attempts", Some(attempts(letter.attempts)));
@@ -148,15 +148,6 @@ fn details(failure: &Failure) -> impl Iterator<Item = String> {
 
 fn attempts(Attempts { delivery, replay }: Attempts) -> String {
     if replay == 0 { delivery.to_string() } else { format!("{delivery}, and {replay} by replay") }
-}
-
-fn resolution(resolution: Resolution) -> &'static str {
-    match resolution {
-        Resolution::Replayed => "replayed",
-        Resolution::Parked => "parked",
-        Resolution::Discarded => "discarded",
-        Resolution::Expired => "expired",
-    }
 }
 
 /// A length of time in its largest unit.
