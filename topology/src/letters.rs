@@ -7,6 +7,14 @@
 //!
 //! Payloads are not kept, only where they are: a fold over millions of letters fits in memory.
 
+pub mod groups;
+pub mod repair;
+pub mod resolve;
+#[cfg(test)]
+mod sample;
+pub mod set;
+pub mod stats;
+
 use std::collections::BTreeMap;
 
 use eddy_contract::{Code, Envelope, RecordId, envelope::Resolution};
@@ -22,7 +30,7 @@ pub struct Letter {
     pub offset: i64,
     /// Length of the payload, bytes.
     pub payload_bytes: u64,
-    /// Everything else.
+    /// Everything else. Of a closed letter, actor and note are those of who closed it.
     pub envelope: Envelope,
     /// How it was closed, if it was.
     pub resolution: Option<Resolution>,
@@ -66,11 +74,16 @@ impl Letters {
     pub fn add(&mut self, partition: u32, offset: i64, mut envelope: Envelope) {
         if let Some(resolution) = envelope.resolution {
             match self.by_id.get_mut(&envelope.id) {
-                Some(letter) => letter.resolution = Some(resolution),
+                Some(letter) => {
+                    letter.resolution = Some(resolution);
+                    letter.envelope.actor = envelope.actor;
+                    letter.envelope.note = envelope.note;
+                }
                 None => self.orphans += 1,
             }
             return;
         }
+        envelope.original_b64 = None;
         let elided = envelope.payload_elided.as_ref().map_or(0, |elided| elided.size_bytes);
         let payload_bytes = envelope.payload_b64.take().map_or(elided, |payload| payload.0.len() as u64);
         let new = Letter { partition, offset, payload_bytes, envelope, resolution: None };
@@ -122,7 +135,7 @@ mod tests {
     }
 
     fn resolution(of: &Envelope, how: Resolution) -> Envelope {
-        Envelope { resolution: Some(how), payload_b64: None, ..of.clone() }
+        Envelope { resolution: Some(how), payload_b64: None, actor: Some("maria".into()), ..of.clone() }
     }
 
     fn fold(records: impl IntoIterator<Item = Envelope>) -> Letters {
@@ -141,6 +154,7 @@ mod tests {
 
         assert_eq!(letters.open().map(|letter| &letter.envelope.id).collect::<Vec<_>>(), [&b.id]);
         assert_eq!(letters.get(&a.id).unwrap().resolution, Some(Resolution::Discarded));
+        assert_eq!(letters.get(&a.id).unwrap().envelope.actor.as_deref(), Some("maria"));
         assert_eq!(letters.get(&b.id).unwrap().code(), Some(Code::InvalidJson));
     }
 
@@ -178,10 +192,12 @@ mod tests {
         let a = letter(1);
         let mut repaired = Envelope::new(a.origin.clone(), b"repaired payload".to_vec());
         repaired.revision = 1;
+        repaired.original_b64.clone_from(&a.payload_b64);
 
         let letters = fold([a.clone(), repaired]);
 
         assert_eq!(letters.open().map(|letter| letter.payload_bytes).collect::<Vec<_>>(), [16]);
+        assert_eq!(letters.get(&a.id).unwrap().envelope.original_b64, None, "payloads are not kept");
     }
 
     #[test]
