@@ -59,6 +59,7 @@ pub mod letters;
 pub mod names;
 pub mod outcome;
 mod release;
+pub mod replay;
 pub mod schedule;
 #[cfg(feature = "test-util")]
 pub mod testing;
