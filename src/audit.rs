@@ -49,7 +49,9 @@ pub async fn audit(
         waiting(cluster, road.topic(topology), &positions, place, &mut audit).await?;
     }
     let names = topology.names();
-    waiting(cluster, &names.parked, &Positions::new(), Place::Parked, &mut audit).await?;
+    for parked in letters::dead_letters(cluster, &names.parked).await?.open() {
+        audit.found(&parked.envelope.id, Place::Parked);
+    }
     audit.dead_letters(&letters::dead_letters(cluster, &names.dlq).await?);
     let tiers: Vec<String> = topology.tiers().iter().map(|tier| tier.delay.to_string()).collect();
     Ok(audit.finish(&tiers))

@@ -7,10 +7,14 @@ pub mod apply;
 pub mod check;
 pub mod definition;
 pub mod describe;
+pub mod desk;
 #[cfg(feature = "embedded")]
 pub mod dev;
 pub mod dlq;
+pub mod filter;
 pub mod generate;
+pub mod letters;
+pub mod parked;
 pub mod place;
 pub mod produce;
 pub mod run;
@@ -54,6 +58,7 @@ enum Command {
     Produce(produce::Args),
     Generate(generate::Args),
     Dlq(dlq::Args),
+    Parked(parked::Args),
 }
 
 impl Cli {
@@ -87,6 +92,7 @@ impl Command {
             Self::Produce(args) => block_on(produce::run(&args, printer)),
             Self::Generate(args) => generate::run(&args, printer),
             Self::Dlq(args) => block_on(dlq::run(args, printer)),
+            Self::Parked(args) => block_on(parked::run(args, printer)),
         }
     }
 }

@@ -58,6 +58,28 @@ impl Printer {
         out.flush()
     }
 
+    /// A buffered stdout for data that comes bit by bit. What is not flushed is lost.
+    pub fn stream(&self) -> impl Write {
+        io::BufWriter::with_capacity(1 << 16, io::stdout())
+    }
+
+    /// Asks a person, `--quiet` or not; anything but yes is no. `None` where nobody can answer: stdin or stderr is no
+    /// terminal.
+    ///
+    /// # Errors
+    /// When the terminal cannot be read.
+    pub fn ask(&self, question: impl Display) -> io::Result<Option<bool>> {
+        if !self.terminal || !io::stdin().is_terminal() {
+            return Ok(None);
+        }
+        let mut stderr = io::stderr();
+        write!(stderr, "{question} [y/N] ")?;
+        stderr.flush()?;
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")))
+    }
+
     /// Says what happens.
     pub fn say(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Normal {

@@ -1,19 +1,27 @@
-//! `eddy dlq`: reading dead letters.
+//! `eddy dlq`: the operator's desk. Reading dead letters, and deciding about them.
+//!
+//! Nothing here takes a record out of a log. A repair is a new revision, a discarded letter has a record that closes it.
 
+mod close;
+mod groups;
+mod repair;
+mod stats;
 pub mod view;
 
 use std::process::ExitCode;
 
-use anyhow::Context;
-use eddy_contract::{Envelope, RecordId};
+use eddy_contract::RecordId;
 
-use super::{DefinitionArgs, place::Place};
-use crate::{
+use super::{
+    desk::{DeskArgs, now_ms},
+    filter::FilterArgs,
     letters,
-    output::{Hint, Printer},
 };
+use crate::output::Printer;
 
-/// Reads dead letters
+pub(super) use close::close;
+
+/// Reads dead letters and decides about them
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -25,6 +33,12 @@ pub struct Args {
 pub enum Command {
     List(ListArgs),
     Show(ShowArgs),
+    Groups(groups::Args),
+    Stats(stats::Args),
+    Export(ExportArgs),
+    Repair(repair::Args),
+    Discard(close::DiscardArgs),
+    Expire(close::ExpireArgs),
 }
 
 /// Lists open dead letters, newest state of each
@@ -32,15 +46,13 @@ pub enum Command {
 #[command(after_help = "\
 Examples:
   eddy dlq list --cluster localhost:9003
+  eddy dlq list --data-dir ./eddy-data --class exhausted --since 2h
   eddy dlq list --data-dir ./eddy-data --json | jq -r .reason | sort | uniq -c")]
 pub struct ListArgs {
     #[command(flatten)]
-    pub place: Place,
-    /// One envelope a line instead of a table.
-    #[arg(long)]
-    pub json: bool,
+    pub filter: FilterArgs,
     #[command(flatten)]
-    pub definition: DefinitionArgs,
+    pub desk: DeskArgs,
 }
 
 /// Shows one dead letter, decoded: its reason, its failures, its bytes
@@ -54,61 +66,57 @@ pub struct ShowArgs {
     #[arg(value_name = "ID")]
     pub id: RecordId,
     #[command(flatten)]
-    pub place: Place,
-    /// The envelope as one line of JSON.
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub definition: DefinitionArgs,
+    pub desk: DeskArgs,
 }
 
-/// Prints dead letters.
+/// Writes open dead letters to standard output: whole envelopes, payloads and all, one a line
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  eddy dlq export --cluster localhost:9003 > dead-letters.ndjson
+  eddy dlq export --data-dir ./eddy-data --reason 'terminal:*' | jq -r .payload_b64")]
+pub struct ExportArgs {
+    #[command(flatten)]
+    pub filter: FilterArgs,
+    #[command(flatten)]
+    pub desk: DeskArgs,
+}
+
+/// Reads dead letters or decides about them.
 ///
 /// # Errors
-/// When they cannot be read, or the one that was asked for does not exist.
+/// When they cannot be read or written, or one that was named does not exist.
 pub async fn run(args: Args, printer: Printer) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::List(args) => list(&args, printer).await,
         Command::Show(args) => show(&args, printer).await,
+        Command::Groups(args) => groups::run(&args, printer).await,
+        Command::Stats(args) => stats::run(&args, printer).await,
+        Command::Export(args) => export(&args, printer).await,
+        Command::Repair(args) => repair::run(&args, printer).await,
+        Command::Discard(args) => close::discard(&args, printer).await,
+        Command::Expire(args) => close::expire(&args, printer).await,
     }
 }
 
 async fn list(args: &ListArgs, printer: Printer) -> anyhow::Result<ExitCode> {
-    let topology = args.definition.topology()?;
-    let place = args.place.open().await?;
-    let letters = letters::dead_letters(place.cluster(), &topology.names().dlq).await?;
-    if args.json {
-        let mut lines = Vec::new();
-        let json = |_, envelope| lines.push(view::json_line(&envelope));
-        letters::whole(place.cluster(), &topology.names().dlq, letters.open(), json).await?;
-        printer.bulk(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
-    } else if letters.open().next().is_none() {
-        printer.say("no open dead letters");
-    } else {
-        printer.data(view::table(letters.open().map(|letter| &letter.envelope), now_ms()))?;
-    }
-    place.close().await;
-    Ok(ExitCode::SUCCESS)
+    let desk = args.desk.open(printer).await?;
+    let topic = desk.topology.names().dlq.clone();
+    letters::list(desk, &topic, &args.filter, "dead").await
 }
 
 async fn show(args: &ShowArgs, printer: Printer) -> anyhow::Result<ExitCode> {
-    let topology = args.definition.topology()?;
-    let place = args.place.open().await?;
-    let dlq = &topology.names().dlq;
-    let letters = letters::dead_letters(place.cluster(), dlq).await?;
-    let letter = letters.get(&args.id).ok_or_else(|| anyhow::anyhow!("there is no dead letter `{}`", args.id));
-    let letter = letter.hint("`eddy dlq list` names the open ones")?;
-    let mut text = None;
-    let render = if args.json { view::json_line } else { view::show };
-    letters::whole(place.cluster(), dlq, [letter], |letter, envelope| {
-        text = Some(render(&Envelope { resolution: letter.resolution, ..envelope }));
-    })
-    .await?;
-    printer.data(text.context("retention has just removed it")?)?;
-    place.close().await;
-    Ok(ExitCode::SUCCESS)
+    let desk = args.desk.open(printer).await?;
+    let topic = desk.topology.names().dlq.clone();
+    letters::show(desk, &topic, &args.id, "dead").await
 }
 
-fn now_ms() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
+async fn export(args: &ExportArgs, printer: Printer) -> anyhow::Result<ExitCode> {
+    let filter = args.filter.filter(now_ms())?;
+    let desk = args.desk.open(printer).await?;
+    let topic = desk.topology.names().dlq.clone();
+    let dead = desk.letters(&topic).await?;
+    letters::export(&desk, &topic, dead.matching(&filter)).await?;
+    desk.close().await;
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,7 @@
 //! The program as a person meets it: exit codes, what goes to stdout and what to stderr, and the hints.
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
+mod desk;
 mod examples;
 mod places;
 

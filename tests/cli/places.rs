@@ -15,17 +15,21 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/triggers.ndjson");
 
 /// A running `eddy dev`. Dropping it is kill -9.
-struct Dev {
+pub(crate) struct Dev {
     child: Child,
     said: BufReader<ChildStderr>,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Dev {
     /// Starts it on a data folder and waits for its address.
     fn start(data_dir: &Path) -> Self {
+        Self::start_with(data_dir, &[])
+    }
+
+    pub(crate) fn start_with(data_dir: &Path, args: &[&str]) -> Self {
         let mut command = eddy();
-        command.arg("dev").arg("--data-dir").arg(data_dir).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.arg("dev").args(args).arg("--data-dir").arg(data_dir).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
@@ -36,7 +40,7 @@ impl Dev {
     }
 
     /// Asks it to stop and waits until it did; gives the exit code and what it said.
-    fn stop(mut self) -> (Option<i32>, String) {
+    pub(crate) fn stop(mut self) -> (Option<i32>, String) {
         let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         assert!(told.success());
         let mut said = String::new();
@@ -45,7 +49,7 @@ impl Dev {
     }
 
     /// A command against its node.
-    fn ask(&self, args: &[&str]) -> Output {
+    pub(crate) fn ask(&self, args: &[&str]) -> Output {
         eddy().args(args).args(["--cluster", &self.address]).output().unwrap()
     }
 }
@@ -59,7 +63,7 @@ impl Drop for Dev {
 }
 
 /// Asks until the answer is as wanted.
-fn ask_until(ask: impl Fn() -> Output, is_wanted: impl Fn(&str) -> bool) -> String {
+pub(crate) fn ask_until(ask: impl Fn() -> Output, is_wanted: impl Fn(&str) -> bool) -> String {
     let started = Instant::now();
     loop {
         let output = ask();
@@ -71,7 +75,7 @@ fn ask_until(ask: impl Fn() -> Output, is_wanted: impl Fn(&str) -> bool) -> Stri
     }
 }
 
-fn assert_fails(output: &Output, words: &[&str]) {
+pub(crate) fn assert_fails(output: &Output, words: &[&str]) {
     let said = stderr(output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(words.iter().all(|word| said.contains(word)), "{words:?} are not all in:\n{said}");

@@ -113,7 +113,7 @@ impl Audit {
                     *self.codes.entry(code).or_default() += 1;
                 }
                 // The guard knows what a replay delivered, and the parked topic what was parked.
-                Some(Resolution::Replayed | Resolution::Parked) => {}
+                Some(Resolution::Replayed | Resolution::Parked | Resolution::Unparked) => {}
                 Some(Resolution::Discarded | Resolution::Expired) => self.found(&letter.envelope.id, Place::Parked),
             }
         }

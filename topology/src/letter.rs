@@ -8,12 +8,14 @@ use eddy_contract::{
     envelope::{Origin, Payload},
     signature,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::{effect::Note, names::TopicName, outcome::Refusal, time::Timestamp};
 
 /// Why a record is a dead letter: the part of its reason before the colon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
     /// The same bytes can never succeed.
     Terminal,
     /// They might have, but all retries are used up.
@@ -23,8 +25,11 @@ pub(crate) enum End {
 }
 
 impl End {
+    /// Every end.
+    pub const ALL: [Self; 3] = [Self::Terminal, Self::Exhausted, Self::Unclassified];
+
     /// The word in a reason.
-    pub(crate) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Terminal => "terminal",
             Self::Exhausted => "exhausted",

@@ -7,9 +7,23 @@
 //!
 //! Payloads are not kept, only where they are: a fold over millions of letters fits in memory.
 
-use std::collections::BTreeMap;
+pub mod groups;
+pub mod repair;
+pub mod resolve;
+#[cfg(test)]
+mod sample;
+pub mod set;
+pub mod stats;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use eddy_contract::{Code, Envelope, RecordId, envelope::Resolution};
+
+use crate::{
+    filter::{Filter, TimeField},
+    letter::End,
+    time::{Span, Timestamp},
+};
 
 /// One dead letter, without its payload.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,10 +34,30 @@ pub struct Letter {
     pub offset: i64,
     /// Length of the payload, bytes.
     pub payload_bytes: u64,
-    /// Everything else.
+    /// Everything else. Of a closed letter, actor and note are those of who closed it.
     pub envelope: Envelope,
     /// How it was closed, if it was.
     pub resolution: Option<Resolution>,
+}
+
+/// Why a letter that was named cannot be dealt with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotOpen {
+    /// Retention removed it, or it was never here.
+    #[error("there is no letter `{0}`")]
+    Unknown(RecordId),
+    /// Somebody has decided about it.
+    #[error("letter `{id}` is closed: {how}", id = .0, how = .1.as_str())]
+    Closed(RecordId, Resolution),
+}
+
+/// Letters that have waited for too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overdue {
+    /// How many.
+    pub count: u64,
+    /// Since when the first of them is dead, milliseconds since 1970.
+    pub oldest_ms: i64,
 }
 
 /// All dead letters, by id.
@@ -42,6 +76,12 @@ impl Letter {
         code.parse().ok()
     }
 
+    /// Its class: what its reason says before the colon.
+    pub fn end(&self) -> Option<End> {
+        let (word, _) = self.envelope.reason.as_deref()?.split_once(':')?;
+        End::ALL.into_iter().find(|end| end.as_str() == word)
+    }
+
     /// Whether nothing closed it.
     pub const fn is_open(&self) -> bool {
         self.resolution.is_none()
@@ -58,11 +98,16 @@ impl Letters {
     pub fn add(&mut self, partition: u32, offset: i64, mut envelope: Envelope) {
         if let Some(resolution) = envelope.resolution {
             match self.by_id.get_mut(&envelope.id) {
-                Some(letter) => letter.resolution = Some(resolution),
+                Some(letter) => {
+                    letter.resolution = Some(resolution);
+                    letter.envelope.actor = envelope.actor;
+                    letter.envelope.note = envelope.note;
+                }
                 None => self.orphans += 1,
             }
             return;
         }
+        envelope.original_b64 = None;
         let elided = envelope.payload_elided.as_ref().map_or(0, |elided| elided.size_bytes);
         let payload_bytes = envelope.payload_b64.take().map_or(elided, |payload| payload.0.len() as u64);
         let new = Letter { partition, offset, payload_bytes, envelope, resolution: None };
@@ -89,6 +134,36 @@ impl Letters {
         self.all().filter(|letter| letter.is_open())
     }
 
+    /// The open letters that a filter means, in the order of ids.
+    pub fn matching<'a, 'f>(&'a self, filter: &'f Filter) -> impl Iterator<Item = &'a Letter> + use<'a, 'f> {
+        self.open().filter(|letter| filter.matches(letter))
+    }
+
+    /// The open letters with these ids, each once, in the order of ids.
+    ///
+    /// # Errors
+    /// When one of them does not exist or is closed: who names a letter means exactly that one.
+    pub fn named<'i>(&self, ids: impl IntoIterator<Item = &'i RecordId>) -> Result<Vec<&Letter>, NotOpen> {
+        let ids: BTreeSet<&'i RecordId> = ids.into_iter().collect();
+        ids.into_iter()
+            .map(|id| match self.get(id) {
+                None => Err(NotOpen::Unknown(id.clone())),
+                Some(Letter { resolution: Some(how), .. }) => Err(NotOpen::Closed(id.clone(), *how)),
+                Some(letter) => Ok(letter),
+            })
+            .collect()
+    }
+
+    /// The open letters that have been dead for longer than `age_max`, if there are any.
+    pub fn overdue(&self, now: Timestamp, age_max: Span) -> Option<Overdue> {
+        let since = self.open().filter_map(|letter| TimeField::Quarantined.of(&letter.envelope));
+        let overdue = since.filter(|since_ms| now.since_ms(Timestamp(*since_ms)) > age_max.as_ms());
+        overdue.fold(None, |found: Option<Overdue>, since_ms| {
+            let Overdue { count, oldest_ms } = found.unwrap_or(Overdue { count: 0, oldest_ms: since_ms });
+            Some(Overdue { count: count + 1, oldest_ms: oldest_ms.min(since_ms) })
+        })
+    }
+
     /// Records that said again what another one had said.
     pub const fn copies(&self) -> u64 {
         self.copies
@@ -101,85 +176,4 @@ impl Letters {
 }
 
 #[cfg(test)]
-mod tests {
-    use eddy_contract::envelope::Origin;
-
-    use super::*;
-
-    fn letter(offset: i64) -> Envelope {
-        let origin = Origin { topic: "source".into(), partition: 0, offset, timestamp_ms: None, part: 0 };
-        let mut envelope = Envelope::new(origin, b"payload".to_vec());
-        envelope.reason = Some("terminal:invalid_json".into());
-        envelope
-    }
-
-    fn resolution(of: &Envelope, how: Resolution) -> Envelope {
-        Envelope { resolution: Some(how), payload_b64: None, ..of.clone() }
-    }
-
-    fn fold(records: impl IntoIterator<Item = Envelope>) -> Letters {
-        let mut letters = Letters::default();
-        for (offset, envelope) in (0..).zip(records) {
-            letters.add(0, offset, envelope);
-        }
-        letters
-    }
-
-    #[test]
-    fn a_letter_is_open_until_something_closes_it() {
-        let (a, b) = (letter(1), letter(2));
-
-        let letters = fold([a.clone(), b.clone(), resolution(&a, Resolution::Discarded)]);
-
-        assert_eq!(letters.open().map(|letter| &letter.envelope.id).collect::<Vec<_>>(), [&b.id]);
-        assert_eq!(letters.get(&a.id).unwrap().resolution, Some(Resolution::Discarded));
-        assert_eq!(letters.get(&b.id).unwrap().code(), Some(Code::InvalidJson));
-    }
-
-    /// C29: two physical records, one letter.
-    #[test]
-    fn a_copy_written_twice_by_a_crash_counts_once() {
-        let letters = fold([letter(1), letter(1)]);
-
-        assert_eq!((letters.open().count(), letters.copies()), (1, 1));
-    }
-
-    #[test]
-    fn a_copy_that_comes_after_the_resolution_does_not_open_the_letter_again() {
-        let a = letter(1);
-
-        let letters = fold([a.clone(), resolution(&a, Resolution::Replayed), a]);
-
-        assert_eq!((letters.open().count(), letters.copies()), (0, 1));
-    }
-
-    #[test]
-    fn a_requeued_letter_replaces_its_older_self_and_is_open_again() {
-        let a = letter(1);
-        let mut requeued = a.clone();
-        requeued.attempts.replay = 1;
-
-        let letters = fold([a.clone(), resolution(&a, Resolution::Replayed), requeued]);
-
-        assert_eq!(letters.open().count(), 1);
-        assert_eq!(letters.get(&a.id).unwrap().offset, 2);
-    }
-
-    #[test]
-    fn a_repaired_revision_replaces_the_bytes() {
-        let a = letter(1);
-        let mut repaired = Envelope::new(a.origin.clone(), b"repaired payload".to_vec());
-        repaired.revision = 1;
-
-        let letters = fold([a.clone(), repaired]);
-
-        assert_eq!(letters.open().map(|letter| letter.payload_bytes).collect::<Vec<_>>(), [16]);
-    }
-
-    #[test]
-    fn a_resolution_of_a_letter_that_is_gone_is_counted_and_harmless() {
-        let letters = fold([resolution(&letter(1), Resolution::Expired)]);
-
-        assert_eq!((letters.all().count(), letters.orphans()), (0, 1));
-    }
-}
+mod tests;

@@ -51,6 +51,7 @@ pub mod definition;
 mod describe;
 pub mod effect;
 pub mod engine;
+pub mod filter;
 pub mod gate;
 mod lanes;
 mod letter;
@@ -58,6 +59,7 @@ pub mod letters;
 pub mod names;
 pub mod outcome;
 mod release;
+pub mod replay;
 pub mod schedule;
 #[cfg(feature = "test-util")]
 pub mod testing;
@@ -67,6 +69,7 @@ mod watermark;
 
 pub use definition::Definition;
 pub use engine::{Engine, Input, Road};
+pub use filter::Filter;
 pub use gate::Gate;
 pub use names::TopicName;
 pub use time::{Span, Timestamp};

@@ -8,7 +8,8 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds since 1970. The host makes them monotone; nothing here reads a clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {

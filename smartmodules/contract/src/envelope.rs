@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Class, Code, RecordId};
 
-pub use bounds::{ENCODED_BYTES_MAX, FAILURES_MAX, MESSAGE_BYTES_MAX, OVERHEAD_BYTES_MAX};
+pub use bounds::{ENCODED_BYTES_MAX, FAILURES_MAX, MESSAGE_BYTES_MAX, NOTE_BYTES_MAX, OVERHEAD_BYTES_MAX};
 pub(crate) use bounds::{SIGNATURE_BYTES_MAX, prefix};
 pub use payload::Payload;
 
@@ -32,12 +32,15 @@ pub struct Envelope {
     /// Absent only for records that are no triggers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// The original bytes, untouched.
+    /// The original bytes, untouched; in a repaired revision, what stands in their place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_b64: Option<Payload>,
     /// Stands in for the payload of a record that would not fit the broker's largest request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_elided: Option<Elided>,
+    /// What the producer sent, where an operator has repaired the payload since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original_b64: Option<Payload>,
     #[serde(default)]
     pub attempts: Attempts,
     /// When a record on a tier may run again, milliseconds since 1970.
@@ -67,12 +70,15 @@ pub struct Envelope {
     /// The replay job that wrote this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// Counts repairs by an operator; 0 is what the producer sent.
+    /// Counts what operators did to have it tried anew, repairs and returns from the parked; 0 is what the producer sent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub revision: u32,
     /// Who repaired or resolved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
+    /// Why, in the words of the actor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// Set on the record that closes a dead letter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
@@ -102,6 +108,7 @@ impl Envelope {
             idempotency_key: None,
             payload_b64: Some(Payload(payload)),
             payload_elided: None,
+            original_b64: None,
             attempts: Attempts::default(),
             due_ms: None,
             failures: Vec::new(),
@@ -116,6 +123,7 @@ impl Envelope {
             job: None,
             revision: 0,
             actor: None,
+            note: None,
             resolution: None,
             device: None,
             fence: None,
@@ -138,7 +146,7 @@ impl Envelope {
         Ok(serde_json::from_slice(bytes)?)
     }
 
-    /// The original bytes; `None` when they were elided or the record only closes a dead letter.
+    /// The bytes to deliver; `None` when they were elided or the record only closes a dead letter.
     pub fn payload(&self) -> Option<&[u8]> {
         self.payload_b64.as_ref().map(|payload| payload.0.as_slice())
     }
@@ -226,7 +234,7 @@ pub enum SideEffect {
     Unknown,
 }
 
-/// How a dead letter was closed.
+/// How a dead letter was closed, where it was: in the dead-letter topic or in the parked one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resolution {
@@ -234,6 +242,21 @@ pub enum Resolution {
     Parked,
     Discarded,
     Expired,
+    /// Taken back from the parked to the dead letters.
+    Unparked,
+}
+
+impl Resolution {
+    /// The word in envelopes and the CLI.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Replayed => "replayed",
+            Self::Parked => "parked",
+            Self::Discarded => "discarded",
+            Self::Expired => "expired",
+            Self::Unparked => "unparked",
+        }
+    }
 }
 
 fn is_zero(number: &u32) -> bool {

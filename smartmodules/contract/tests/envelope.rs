@@ -147,6 +147,22 @@ fn the_largest_payload_that_fits_stays_and_the_record_is_within_the_brokers_limi
     assert_eq!(Envelope::decode(&encoded).unwrap().payload(), Some(payload.as_slice()));
 }
 
+#[test]
+fn an_original_that_does_not_fit_beside_its_repair_gives_way_to_it() {
+    let large = vec![b'x'; (ENCODED_BYTES_MAX - OVERHEAD_BYTES_MAX) / 4 * 3];
+    let beside = |repaired: &[u8], original: &[u8]| Envelope {
+        original_b64: Some(Payload(original.to_vec())),
+        ..Envelope::new(origin(), repaired.to_vec())
+    };
+
+    let kept = round_trip(&beside(b"repaired", &large[12..]));
+    let too_much = round_trip(&beside(b"repaired", &large));
+
+    assert_eq!(kept.original_b64, Some(Payload(large[12..].to_vec())));
+    assert_eq!((too_much.payload(), too_much.original_b64.as_ref()), (Some(&b"repaired"[..]), None));
+    assert!(kept.encode().len() <= ENCODED_BYTES_MAX);
+}
+
 /// The most expensive envelope: every field is there, and every text is longer than any cap.
 fn worst(text: &str, payload: Vec<u8>) -> Envelope {
     let topic = "t".repeat(TOPIC_BYTES_MAX);
@@ -190,6 +206,7 @@ fn worst(text: &str, payload: Vec<u8>) -> Envelope {
         &mut envelope.sink,
         &mut envelope.job,
         &mut envelope.actor,
+        &mut envelope.note,
         &mut envelope.device,
         &mut envelope.fence,
         &mut envelope.transition,
@@ -212,9 +229,10 @@ proptest! {
         ],
         payload in prop::collection::vec(any::<u8>(), 0..64),
     ) {
-        let base64 = Payload::base64_length(payload.len());
+        let base64 = 2 * Payload::base64_length(payload.len());
+        let original_b64 = Some(Payload(payload.clone()));
 
-        let encoded = worst(&text, payload).encode();
+        let encoded = Envelope { original_b64, ..worst(&text, payload) }.encode();
 
         prop_assert!(encoded.len() <= base64 + OVERHEAD_BYTES_MAX, "{} bytes", encoded.len() - base64);
         let decoded = Envelope::decode(&encoded).unwrap();

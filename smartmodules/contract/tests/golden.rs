@@ -9,6 +9,8 @@ const FAILED_V1: &str = include_str!("golden/v1_failed.json");
 const DEAD_LETTER_V1: &str = include_str!("golden/v1_dead_letter.json");
 const ELIDED_V1: &str = include_str!("golden/v1_elided.json");
 const RESOLUTION_V1: &str = include_str!("golden/v1_resolution.json");
+const UNPARKED_V1: &str = include_str!("golden/v1_unparked.json");
+const REPAIRED_V1: &str = include_str!("golden/v1_repaired.json");
 const MINIMAL_V1: &str = include_str!("golden/v1_minimal.json");
 
 fn decoded(golden: &str) -> Envelope {
@@ -17,7 +19,7 @@ fn decoded(golden: &str) -> Envelope {
 
 #[test]
 fn this_version_writes_the_golden_bytes_again() {
-    for golden in [FAILED_V1, DEAD_LETTER_V1, ELIDED_V1, RESOLUTION_V1, MINIMAL_V1] {
+    for golden in [FAILED_V1, DEAD_LETTER_V1, ELIDED_V1, RESOLUTION_V1, UNPARKED_V1, REPAIRED_V1, MINIMAL_V1] {
         let encoded = String::from_utf8(decoded(golden).encode()).unwrap();
 
         assert_eq!(encoded, golden.trim_end());
@@ -65,6 +67,23 @@ fn a_resolution_of_version_1_decodes() {
 
     assert_eq!(envelope.resolution, Some(Resolution::Discarded));
     assert_eq!(envelope.actor.as_deref(), Some("maria"));
+}
+
+#[test]
+fn a_return_from_the_parked_of_version_1_decodes() {
+    let envelope = decoded(UNPARKED_V1);
+
+    assert_eq!(envelope.resolution, Some(Resolution::Unparked));
+    assert_eq!(envelope.note.as_deref(), Some("the depot is known now"));
+}
+
+#[test]
+fn a_repaired_dead_letter_of_version_1_decodes_with_what_the_producer_sent() {
+    let envelope = decoded(REPAIRED_V1);
+
+    assert_eq!(envelope.revision, 1);
+    assert_eq!(envelope.payload(), Some(&b"{\"device_id\":\"truck-7\"}"[..]));
+    assert_eq!(envelope.original_b64.map(|original| original.0), Some(b"{\"device_id\":7}".to_vec()));
 }
 
 #[test]

@@ -6,7 +6,8 @@
 //!   a control character takes six bytes, so that escapes cannot break the bound.
 //! * Of many failures the first and the last few stay. Messages are cut to [`MESSAGE_BYTES_MAX`], and further when
 //!   the whole would not fit [`OVERHEAD_BYTES_MAX`]; a cut message keeps the hash of the whole.
-//! * A payload that would make the record larger than the broker accepts gives way to its size and hash.
+//! * Of a repaired payload and the original that together would make the record larger than the broker accepts, the
+//!   original gives way: the log has it still. A payload that is too large alone gives way to its size and hash.
 //!
 //! Ids, keys, times and hashes are never cut. Encoding twice changes nothing.
 
@@ -32,8 +33,11 @@ const MESSAGE_CAPS: [usize; 5] = [MESSAGE_BYTES_MAX, 256, 128, 64, 0];
 /// Modules whose builds are kept.
 const MODULES_MAX: usize = 2;
 
-/// The longest name of a thing of ours, and the longest hash: sink, job, actor, module and its build.
+/// The longest name of a thing of ours, and the longest hash: sink, job, actor, reason, module and its build.
 const NAME_BYTES_MAX: usize = 64;
+
+/// The longest note of an operator, bytes of JSON.
+pub const NOTE_BYTES_MAX: usize = 64;
 
 /// The longest copy of what a trigger said.
 const COPY_BYTES_MAX: usize = 128;
@@ -46,7 +50,7 @@ pub(super) fn encode(mut envelope: Envelope) -> Vec<u8> {
     cap_strings(&mut envelope);
     omit_failures(&mut envelope);
     elide_payload(&mut envelope);
-    let payload_bytes = envelope.payload().map_or(0, |payload| Payload::base64_length(payload.len()));
+    let payload_bytes = base64_length(envelope.payload_b64.as_ref()) + base64_length(envelope.original_b64.as_ref());
 
     let mut json = Vec::new();
     for message_bytes_max in MESSAGE_CAPS {
@@ -61,7 +65,7 @@ pub(super) fn encode(mut envelope: Envelope) -> Vec<u8> {
 
 fn cap_strings(envelope: &mut Envelope) {
     cap(&mut envelope.idempotency_key, 2 * KEY_BYTES_MAX);
-    for copy in [&mut envelope.correlation_id, &mut envelope.device, &mut envelope.fence, &mut envelope.reason] {
+    for copy in [&mut envelope.correlation_id, &mut envelope.device, &mut envelope.fence] {
         cap(copy, COPY_BYTES_MAX);
     }
     for name in [
@@ -71,9 +75,11 @@ fn cap_strings(envelope: &mut Envelope) {
         &mut envelope.sink,
         &mut envelope.job,
         &mut envelope.actor,
+        &mut envelope.reason,
     ] {
         cap(name, NAME_BYTES_MAX);
     }
+    cap(&mut envelope.note, NOTE_BYTES_MAX);
     while envelope.modules.len() > MODULES_MAX {
         envelope.modules.pop_last();
     }
@@ -94,9 +100,20 @@ fn omit_failures(envelope: &mut Envelope) {
     }
 }
 
+fn base64_length(payload: Option<&Payload>) -> usize {
+    payload.map_or(0, |Payload(bytes)| Payload::base64_length(bytes.len()))
+}
+
 fn elide_payload(envelope: &mut Envelope) {
+    const PAYLOAD_BYTES_MAX: usize = ENCODED_BYTES_MAX - OVERHEAD_BYTES_MAX;
+
+    let payload_bytes = base64_length(envelope.payload_b64.as_ref());
+    envelope.original_b64 = envelope
+        .original_b64
+        .take()
+        .filter(|original| payload_bytes + base64_length(Some(original)) <= PAYLOAD_BYTES_MAX);
     envelope.payload_b64 = envelope.payload_b64.take().filter(|Payload(bytes)| {
-        let fits = Payload::base64_length(bytes.len()) + OVERHEAD_BYTES_MAX <= ENCODED_BYTES_MAX;
+        let fits = payload_bytes <= PAYLOAD_BYTES_MAX;
         if !fits {
             envelope.payload_elided = Some(Elided { size_bytes: bytes.len() as u64, sha256: sha256_hex(bytes) });
         }

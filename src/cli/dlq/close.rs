@@ -1,0 +1,143 @@
+//! `eddy dlq discard` and `expire`: decisions that close letters, recorded in the log.
+
+use std::process::ExitCode;
+
+use bytes::Bytes;
+use eddy_contract::{Envelope, envelope::Resolution};
+use eddy_topology::{
+    filter::{Filter, TimeField, Window},
+    letters::{
+        Letter,
+        resolve::{By, resolution},
+    },
+    names::TopicName,
+    time::Span,
+};
+
+use crate::{
+    cli::{
+        desk::{ByArgs, ConsentArgs, Desk, DeskArgs, WhichArgs, count, now_ms},
+        dlq::view,
+    },
+    letters,
+    output::{Hint, Printer},
+};
+
+/// Letters that are closed with one round to the log.
+const AT_ONCE: usize = 10_000;
+
+/// Closes dead letters that nobody will replay
+///
+/// Nothing is deleted: a record that says who and why closes each. They are no longer listed, counted or replayed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  eddy dlq discard geofence-triggers/0/17 --cluster localhost:9003 --note 'test device'
+  eddy dlq discard --reason terminal:invalid_json --data-dir ./eddy-data --yes
+  eddy dlq discard --all --data-dir ./eddy-data --dry-run")]
+pub struct DiscardArgs {
+    #[command(flatten)]
+    which: WhichArgs,
+    #[command(flatten)]
+    by: ByArgs,
+    #[command(flatten)]
+    consent: ConsentArgs,
+    #[command(flatten)]
+    desk: DeskArgs,
+}
+
+/// Closes dead letters that are too old to be worth a replay
+///
+/// As discard, with the word `expired` in the record. Retention removes them from the topic later.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  eddy dlq expire --older-than 14d --cluster localhost:9003
+  eddy dlq expire --older-than 7d --data-dir ./eddy-data --yes")]
+pub struct ExpireArgs {
+    /// Dead for at least so long.
+    #[arg(long, value_name = "SPAN")]
+    older_than: Span,
+    #[command(flatten)]
+    by: ByArgs,
+    #[command(flatten)]
+    consent: ConsentArgs,
+    #[command(flatten)]
+    desk: DeskArgs,
+}
+
+pub(super) async fn discard(args: &DiscardArgs, printer: Printer) -> anyhow::Result<ExitCode> {
+    let desk = args.desk.open(printer).await?;
+    let letters = desk.letters(&desk.topology.names().dlq).await?;
+    let chosen = args.which.choose(&letters)?;
+    decide(desk, &chosen, Resolution::Discarded, &args.by.by(), &args.consent).await
+}
+
+pub(super) async fn expire(args: &ExpireArgs, printer: Printer) -> anyhow::Result<ExitCode> {
+    let desk = args.desk.open(printer).await?;
+    let letters = desk.letters(&desk.topology.names().dlq).await?;
+    // The window is half-open, and a letter that is exactly as old is old enough.
+    let until_ms = now_ms().saturating_sub(args.older_than.as_ms()).saturating_add(1);
+    let window = Window { field: TimeField::Quarantined, since_ms: None, until_ms: Some(until_ms) };
+    let filter = Filter { window: Some(window), ..Filter::default() };
+    let mut chosen: Vec<&Letter> = letters.matching(&filter).collect();
+    chosen.sort_by_key(|letter| (letter.partition, letter.offset));
+    decide(desk, &chosen, Resolution::Expired, &args.by.by(), &args.consent).await
+}
+
+/// Closes the letters if the person really wants to.
+async fn decide(
+    desk: Desk,
+    chosen: &[&Letter],
+    how: Resolution,
+    by: &By,
+    consent: &ConsentArgs,
+) -> anyhow::Result<ExitCode> {
+    let topic = &desk.topology.names().dlq;
+    let verb = if how == Resolution::Expired { "expire" } else { "discard" };
+    if chosen.is_empty() {
+        desk.printer.say("no open dead letter is meant");
+    } else if consent.given(desk.printer, verb, &count(chosen.len(), "dead"))? {
+        let closed = close(&desk, topic, chosen, how, by).await?;
+        desk.printer.say(format_args!("{} {} by {}", count(closed.len(), "dead"), how.as_str(), by.actor));
+        print(&desk, &closed)?;
+    }
+    desk.close().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(desk: &Desk, closed: &[Envelope]) -> anyhow::Result<()> {
+    if desk.json {
+        desk.printer.bulk(|out| closed.iter().try_for_each(|record| writeln!(out, "{}", view::json_line(record))))?;
+    }
+    Ok(())
+}
+
+/// Appends a resolution for each letter, with the letter's key and in its partition. Gives those that were written; a
+/// letter that retention removed meanwhile needs none.
+///
+/// # Errors
+/// When the log cannot be read or does not acknowledge.
+pub(in crate::cli) async fn close(
+    desk: &Desk,
+    topic: &TopicName,
+    letters: &[&Letter],
+    how: Resolution,
+    by: &By,
+) -> anyhow::Result<Vec<Envelope>> {
+    let writer = desk.writer();
+    let mut closed = Vec::with_capacity(letters.len());
+    for chunk in letters.chunks(AT_ONCE) {
+        let mut records = Vec::with_capacity(chunk.len());
+        letters::records(desk.cluster(), topic, chunk.iter().copied(), |letter, record| {
+            let envelope = resolution(&letter.envelope, how, by);
+            // A copy of the key, because the slice would keep the whole answer in memory.
+            let key = record.key.map(|key| Bytes::copy_from_slice(&key));
+            records.push((letter.partition, (key, envelope.encode().into())));
+            closed.push(envelope);
+        })
+        .await?;
+        letters::append(&writer, topic, records).await.hint("do it again: what is closed stays closed")?;
+    }
+    Ok(closed)
+}
