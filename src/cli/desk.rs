@@ -151,11 +151,18 @@ fn note(text: &str) -> Result<String, String> {
 }
 
 fn user_at_host() -> String {
-    let user = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-    let host = Command::new("uname").arg("-n").output().ok().and_then(|output| String::from_utf8(output.stdout).ok());
-    let known = |name: Option<String>| name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+    let user =
+        ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
     let unknown = || "unknown".to_owned();
-    format!("{}@{}", known(user).unwrap_or_else(unknown), known(host).unwrap_or_else(unknown))
+    let user = user.or_else(|| answer("id", "-un")).unwrap_or_else(unknown);
+    format!("{user}@{}", answer("uname", "-n").unwrap_or_else(unknown))
+}
+
+/// What a program of every Unix says in one line.
+fn answer(program: &str, flag: &str) -> Option<String> {
+    let output = Command::new(program).arg(flag).output().ok().filter(|output| output.status.success())?;
+    let line = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (!line.is_empty()).then_some(line)
 }
 
 /// Whether to really do it.

@@ -11,45 +11,47 @@ use eddy_topology::{
     time::Span,
 };
 
+/// Set flag by flag, because a heading of the whole would go on over the flags behind.
+const HEADING: &str = "Which letters";
+
 /// Which letters; all criteria together. Several values of one are alternatives.
 #[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Which letters")]
 pub struct FilterArgs {
     /// By the class that decided: terminal, exhausted, unclassified. May be given again.
-    #[arg(long, value_delimiter = ',', value_parser = word(ENDS), value_name = "CLASS")]
+    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_parser = word(ENDS), value_name = "CLASS")]
     pub class: Vec<End>,
     /// By the signature of the last failure, as `eddy dlq groups` prints it.
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub signature: Option<String>,
     /// By the reason: `terminal:invalid_json`, or the beginning of one: `terminal:*`.
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub reason: Option<String>,
     /// By what the last failure may have done downstream: none, refused, unknown. May be given again.
-    #[arg(long, value_delimiter = ',', value_parser = word(EFFECTS), value_name = "EFFECT")]
+    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_parser = word(EFFECTS), value_name = "EFFECT")]
     pub effect: Vec<SideEffect>,
     /// From then on: RFC 3339 with its zone, or `2h` for two hours ago.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, help_heading = HEADING, value_name = "TIME")]
     pub since: Option<Moment>,
     /// Until just before then.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, help_heading = HEADING, value_name = "TIME")]
     pub until: Option<Moment>,
     /// Which time `--since` and `--until` mean: quarantined (the default), event, failed (last), origin (produced).
-    #[arg(long, value_parser = word(TIMES), value_name = "FIELD")]
+    #[arg(long, help_heading = HEADING, value_parser = word(TIMES), value_name = "FIELD")]
     pub time_field: Option<TimeField>,
     /// By the topic that the record came from, or one partition of it.
-    #[arg(long, value_name = "TOPIC[/PARTITION]")]
+    #[arg(long, help_heading = HEADING, value_name = "TOPIC[/PARTITION]")]
     pub origin: Option<Source>,
     /// By the fence that the trigger named.
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub fence: Option<String>,
     /// By the device that the trigger named.
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub device: Option<String>,
     /// By the idempotency key.
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub key: Option<String>,
     /// By id: topic/partition/offset. May be given again.
-    #[arg(long, value_delimiter = ',', value_name = "ID")]
+    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "ID")]
     pub id: Vec<RecordId>,
 }
 

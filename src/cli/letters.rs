@@ -48,14 +48,23 @@ pub async fn export<'a>(
 ) -> anyhow::Result<()> {
     let mut out = desk.printer.stream();
     let mut printed = Ok(());
-    letters::whole(desk.cluster(), topic, letters, |_, envelope| {
+    letters::records(desk.cluster(), topic, letters, |_, record| {
         // A reader that went away is reported once; what is left is read for nobody.
         if printed.is_ok() {
-            printed = writeln!(out, "{}", view::json_line(&envelope));
+            printed = write_line(&mut out, &record.value);
         }
     })
     .await?;
     Ok(printed.and_then(|()| out.flush())?)
+}
+
+/// The envelope as it stands in the log, which is one line unless others have written it.
+fn write_line(out: &mut impl Write, json: &[u8]) -> std::io::Result<()> {
+    let others = Some(json).filter(|json| json.contains(&b'\n')).and_then(|json| Envelope::decode(json).ok());
+    match others {
+        Some(envelope) => writeln!(out, "{}", view::json_line(&envelope)),
+        None => out.write_all(json).and_then(|()| out.write_all(b"\n")),
+    }
 }
 
 /// Prints one letter of a topic, open or closed. `kind` is what it is called.

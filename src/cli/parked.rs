@@ -76,7 +76,7 @@ pub struct ShowArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  eddy parked unpark geofence-triggers/0/17 --cluster localhost:9003 --note 'depot-3 is known now'
+  eddy parked unpark geofence-triggers/0/17 --cluster localhost:9003 --note INC-7
   eddy parked unpark --fence depot-3 --data-dir ./eddy-data")]
 pub struct UnparkArgs {
     #[command(flatten)]

@@ -32,7 +32,7 @@ const AT_ONCE: usize = 10_000;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  eddy dlq discard geofence-triggers/0/17 --cluster localhost:9003 --note 'test device'
+  eddy dlq discard geofence-triggers/0/17 --cluster localhost:9003 --note INC-7
   eddy dlq discard --reason terminal:invalid_json --data-dir ./eddy-data --yes
   eddy dlq discard --all --data-dir ./eddy-data --dry-run")]
 pub struct DiscardArgs {

@@ -142,12 +142,15 @@ mod tests {
     }
 
     fn repaired(letter: Envelope, payload: &str, force: bool) -> Result<Envelope, Error> {
+        judged(payload, |header, topology| repair(letter, payload.into(), header, topology, &by(), force))
+    }
+
+    fn judged<T>(payload: &str, then: impl FnOnce(&Header<'_>, &Topology) -> T) -> T {
         let view = RecordView { key: None, value: payload.as_bytes(), offset: 1, timestamp_ms: 1_796_000_000_000 };
         let mut output = Vec::new();
         eddy_validate::judge(view, &eddy_validate::Params::default(), &mut output);
-        let (judged, _) = Header::decode(&output).unwrap();
-        let topology = Topology::try_new(&Definition::default()).unwrap();
-        repair(letter, payload.as_bytes().to_vec(), &judged, &topology, &by(), force)
+        let (header, _) = Header::decode(&output).unwrap();
+        then(&header, &Topology::try_new(&Definition::default()).unwrap())
     }
 
     #[test]

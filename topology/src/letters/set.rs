@@ -40,23 +40,24 @@ pub fn set(payload: &[u8], path: &str, value: &str) -> Result<Vec<u8>, Error> {
         return Err(Error::EmptyName(path.to_owned()));
     }
     let root: &RawValue = serde_json::from_slice(payload).map_err(|_| Error::NotJson)?;
-    Ok(set_in(root, &names, 0, &literal(value))?.into_bytes())
+    Ok(set_in(root, &names, 0, &literal(value))?.get().as_bytes().to_vec())
 }
 
 /// The value as JSON.
-fn literal(value: &str) -> String {
-    match serde_json::from_str::<&RawValue>(value) {
-        Ok(json) => json.get().to_owned(),
-        Err(_) => quoted(value),
-    }
+fn literal(value: &str) -> Box<RawValue> {
+    serde_json::from_str(value).unwrap_or_else(|_| raw(quoted(value)))
 }
 
 fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a text is always JSON")
 }
 
+fn raw(json: String) -> Box<RawValue> {
+    RawValue::from_string(json).expect("a quoted text, or an object of names and values that are JSON")
+}
+
 /// `object` with the value set that `names[depth..]` leads to.
-fn set_in(object: &RawValue, names: &[&str], depth: usize, value: &str) -> Result<String, Error> {
+fn set_in(object: &RawValue, names: &[&str], depth: usize, value: &RawValue) -> Result<Box<RawValue>, Error> {
     let not_an_object = || match depth {
         0 => Error::NotAnObject("payload".to_owned()),
         _ => Error::NotAnObject(names[..depth].join(".")),
@@ -69,19 +70,14 @@ fn set_in(object: &RawValue, names: &[&str], depth: usize, value: &str) -> Resul
         Some(index) => set_in(&members[index].1, names, depth + 1, value)?,
         None => return Err(Error::Missing(names[..=depth].join("."))),
     };
-    let new = RawValue::from_string(new).expect("a literal, or an object that was just put together");
-    match found {
-        Some(index) => members[index].1 = new,
-        None => members.push((name.to_owned(), new)),
-    }
-    let mut index = 0;
-    members.retain(|(member, _)| {
-        index += 1;
-        member != name || found.is_none_or(|found| found + 1 == index)
-    });
+    let index = found.unwrap_or(members.len());
+    let behind = members.split_off((index + 1).min(members.len())).into_iter().filter(|(member, _)| member != name);
+    members.truncate(index);
+    members.push((name.to_owned(), new));
+    members.extend(behind);
     let members: Vec<String> =
         members.iter().map(|(name, value)| format!("{}:{}", quoted(name), value.get())).collect();
-    Ok(format!("{{{}}}", members.join(",")))
+    Ok(raw(format!("{{{}}}", members.join(","))))
 }
 
 /// The members of an object in their order, doubles and all.
