@@ -157,9 +157,34 @@ fn assert_bytes_intact(driver: &TestDriver) {
     }
 }
 
+/// Whether the source has the same bytes once more. Of two triggers with one effect the first can be dead-lettered and the
+/// second delivered: then the first is a dead letter, and its effect has taken place.
+fn has_twin(driver: &TestDriver, id: &eddy_contract::RecordId) -> bool {
+    let source = driver.topic(driver.topology().names().source.as_str());
+    let value = &source[usize::try_from(id.offset).expect("an offset of the source")].value;
+    source.iter().filter(|stored| stored.value == *value).count() > 1
+}
+
 fn assert_ceiling(driver: &TestDriver) {
     let over = |letter: &Envelope| letter.attempts.delivery > 4;
     assert!(!driver.dead_letters().iter().any(over), "a record was tried more than four times");
+}
+
+#[test]
+fn a_dead_letter_whose_twin_was_delivered_is_listed_in_two_places_and_nothing_is_missing() {
+    let mut driver = new_driver();
+    driver.downstream().down(Answer::Status(429));
+    let dead = driver.trigger("lucky");
+    driver.advance("10m");
+    driver.downstream().up();
+    let stored = driver.topic(driver.topology().names().source.as_str())[0].clone();
+    driver.send(stored.key.as_deref(), &stored.value);
+    driver.advance("1m");
+
+    let report = driver.audit();
+
+    assert_eq!((report.in_two_places, report.conserved), (vec![dead], true));
+    assert_eq!(driver.received().iter().filter(|sent| sent.had_effect()).count(), 1);
 }
 
 proptest! {
@@ -179,7 +204,8 @@ proptest! {
 
         let report = driver.audit();
         prop_assert!(driver.is_settled(), "{report:?}");
-        prop_assert!(report.conserved && report.in_two_places.is_empty() && report.in_flight == 0, "{report:?}");
+        prop_assert!(report.conserved && report.in_flight == 0, "{report:?}");
+        prop_assert!(report.in_two_places.iter().all(|id| has_twin(&driver, id)), "{report:?}");
         prop_assert_eq!(report.copies, 0);
         let mut effects: BTreeMap<&str, u32> = BTreeMap::new();
         for sent in driver.received().iter().filter(|sent| sent.had_effect()) {
