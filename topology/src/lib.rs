@@ -21,6 +21,8 @@
 //! | what happens when the log or the guard does not work | `engine/stall.rs` |
 //! | what an envelope says | `letter.rs`; its bytes are the contract crate's |
 //! | which dead letters are open, and whether anything is missing | [`letters`], [`audit`] |
+//! | which letters are meant | [`filter`] |
+//! | what a replay job is, which way its states go, how fast it is | [`replay`] (no host carries one out yet) |
 //!
 //! # The words
 //!
