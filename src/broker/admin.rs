@@ -201,8 +201,10 @@ async fn create_topic(cluster: &Cluster, name: &str, partitions: u32, storage: S
     }
 }
 
-/// Returns once the leader of every partition of a topic answers for it.
+/// Returns once the leader of every partition of a topic answers for it. Waits before it asks: as a rule the controller
+/// answers sooner, and then nobody has to be asked.
 async fn all_answer(cluster: &Cluster, topic: &str, partitions: u32) {
+    tokio::time::sleep(ANSWER_CHECK_EVERY).await;
     for partition in 0..partitions {
         while cluster.offsets(topic, partition).await.is_err() {
             tokio::time::sleep(ANSWER_CHECK_EVERY).await;
