@@ -4,7 +4,7 @@
 //! same audit trail. A record that is refused stays in the log and in the audit, with the reason; it changes nothing.
 //! Records of later versions that cannot be read are for the reader to report; here they do not arrive.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use serde::{Deserialize, Serialize};
 
@@ -142,26 +142,38 @@ impl Control {
 
     fn apply(&mut self, offset: i64, record: &Record) -> Result<(), Refused> {
         let Record { at, actor, job: id, fact, .. } = record;
-        if let Fact::Created { spec } = fact {
-            if self.jobs.contains_key(id) {
-                return Err(Refused::Known(id.clone()));
-            }
-            self.jobs.insert(id.clone(), Job::new(id.clone(), spec.as_ref().clone(), actor, *at));
-            return Ok(());
-        }
-        let job = self.jobs.get_mut(id).ok_or_else(|| Refused::Unknown(id.clone()))?;
         match fact {
-            Fact::Created { .. } => Ok(()),
-            Fact::Commanded { command: Command::Approve, .. } => job.approve(actor),
-            Fact::Commanded { command: Command::Pause, reason } => job.stop(Stop::Pause, actor, reason, *at),
-            Fact::Commanded { command: Command::Abort, reason } => job.stop(Stop::Abort, actor, reason, *at),
-            Fact::Commanded { command: Command::Resume, reason } => job.resume(actor, reason, *at),
-            Fact::Leased { partition, worker, grant } => job.lease(*partition, worker.clone(), *grant, offset, *at),
-            Fact::Checkpoint { partition, fence, cursor, tally, ends } => {
-                job.checkpoint(*partition, *fence, *cursor, *tally, *ends, *at)
+            Fact::Created { spec } => self.create(Job::new(id.clone(), spec.as_ref().clone(), actor, *at)),
+            Fact::Commanded { command: Command::Approve, .. } => self.known(id)?.approve(actor),
+            Fact::Commanded { command: Command::Pause, reason } => {
+                self.known(id)?.stop(Stop::Pause, actor, reason, *at)
             }
-            Fact::Expired { partition, fence } => job.expire(*partition, *fence, *at),
+            Fact::Commanded { command: Command::Abort, reason } => {
+                self.known(id)?.stop(Stop::Abort, actor, reason, *at)
+            }
+            Fact::Commanded { command: Command::Resume, reason } => self.known(id)?.resume(actor, reason, *at),
+            Fact::Leased { partition, worker, grant } => {
+                self.known(id)?.lease(*partition, worker.clone(), *grant, offset, *at)
+            }
+            Fact::Checkpoint { partition, fence, cursor, tally, ends } => {
+                self.known(id)?.checkpoint(*partition, *fence, *cursor, *tally, *ends, *at)
+            }
+            Fact::Expired { partition, fence } => self.known(id)?.expire(*partition, *fence, *at),
         }
+    }
+
+    fn create(&mut self, job: Job) -> Result<(), Refused> {
+        match self.jobs.entry(job.id.clone()) {
+            Entry::Occupied(known) => Err(Refused::Known(known.key().clone())),
+            Entry::Vacant(place) => {
+                place.insert(job);
+                Ok(())
+            }
+        }
+    }
+
+    fn known(&mut self, id: &JobId) -> Result<&mut Job, Refused> {
+        self.jobs.get_mut(id).ok_or_else(|| Refused::Unknown(id.clone()))
     }
 
     /// The job of that name.
