@@ -78,24 +78,6 @@ pub async fn dead_letters(cluster: &Cluster, topic: &TopicName) -> Result<Letter
     Ok(letters)
 }
 
-/// Calls `take` with each of `letters`, payload included, as the log has them.
-///
-/// # Errors
-/// When the topic does not exist or the cluster does not answer.
-pub async fn whole<'a>(
-    cluster: &Cluster,
-    topic: &TopicName,
-    letters: impl IntoIterator<Item = &'a Letter>,
-    mut take: impl FnMut(&'a Letter, Envelope),
-) -> Result<(), Error> {
-    records(cluster, topic, letters, |letter, record| {
-        if let Ok(envelope) = Envelope::decode(&record.value) {
-            take(letter, envelope);
-        }
-    })
-    .await
-}
-
 /// Calls `take` with the record of each of `letters`, key included.
 ///
 /// # Errors

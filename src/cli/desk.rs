@@ -4,15 +4,16 @@
 use std::process::Command;
 
 use anyhow::{Context, ensure};
-use eddy_contract::{RecordId, envelope::NOTE_BYTES_MAX};
+use eddy_contract::{Envelope, RecordId, envelope::NOTE_BYTES_MAX};
 use eddy_topology::{
-    letters::{Letter, Letters, resolve::By},
+    letters::{Letter, Letters, in_log_order, resolve::By},
     names::TopicName,
     topology::Topology,
 };
 
 use super::{
     DefinitionArgs,
+    dlq::view,
     filter::FilterArgs,
     place::{Open, Place},
 };
@@ -41,6 +42,31 @@ impl DeskArgs {
     /// When the definition has mistakes or the place cannot be opened.
     pub async fn open(&self, printer: Printer) -> anyhow::Result<Desk> {
         Desk::open(&self.place, &self.definition, self.json, printer).await
+    }
+}
+
+/// Which letters a command is about: those of the dead-letter topic, or those of the parked one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Dead,
+    Parked,
+}
+
+impl Kind {
+    /// The word in a sentence.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Dead => "dead",
+            Self::Parked => "parked",
+        }
+    }
+
+    /// The command that is about them.
+    pub const fn command(self) -> &'static str {
+        match self {
+            Self::Dead => "dlq",
+            Self::Parked => "parked",
+        }
     }
 }
 
@@ -77,12 +103,33 @@ impl Desk {
         Writer::new(self.cluster())
     }
 
-    /// The letters of one of the topology's topics.
+    /// The topic of these letters.
+    pub const fn topic(&self, kind: Kind) -> &TopicName {
+        let names = self.topology.names();
+        match kind {
+            Kind::Dead => &names.dlq,
+            Kind::Parked => &names.parked,
+        }
+    }
+
+    /// The letters as they stand.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub async fn letters(&self, topic: &TopicName) -> Result<Letters, broker::Error> {
-        letters::dead_letters(self.cluster(), topic).await
+    pub async fn letters(&self, kind: Kind) -> Result<Letters, broker::Error> {
+        letters::dead_letters(self.cluster(), self.topic(kind)).await
+    }
+
+    /// Prints what was written, a line each, for who wants JSON.
+    ///
+    /// # Errors
+    /// When it cannot be printed.
+    pub fn print_written<'a>(&self, written: impl IntoIterator<Item = &'a Envelope>) -> std::io::Result<()> {
+        if !self.json {
+            return Ok(());
+        }
+        self.printer
+            .bulk(|out| written.into_iter().try_for_each(|envelope| writeln!(out, "{}", view::json_line(envelope))))
     }
 
     /// Stops what was started.
@@ -113,15 +160,12 @@ impl WhichArgs {
         let filter = self.filter.filter(now_ms())?;
         let is_filtered = !filter.is_everything();
         ensure!(self.ids.is_empty() || !is_filtered, "letters are named by id and by a filter: use one of both");
-        let mut chosen: Vec<&Letter> = if self.ids.is_empty() {
-            let is_said = Some(()).filter(|()| is_filtered || self.all).context("no letters are named");
-            is_said.hint("name their ids, narrow them down with a filter, or mean every open one with --all")?;
-            letters.matching(&filter).collect()
-        } else {
-            letters.named(&self.ids).hint("`list` prints the open ones")?
-        };
-        chosen.sort_by_key(|letter| (letter.partition, letter.offset));
-        Ok(chosen)
+        if !self.ids.is_empty() {
+            return Ok(in_log_order(letters.named(&self.ids).hint("`list` prints the open ones")?));
+        }
+        let is_said = Some(()).filter(|()| is_filtered || self.all).context("no letters are named");
+        is_said.hint("name their ids, narrow them down with a filter, or mean every open one with --all")?;
+        Ok(in_log_order(letters.matching(&filter)))
     }
 }
 
@@ -200,8 +244,8 @@ impl ConsentArgs {
 }
 
 /// `1 dead letter`, `38 parked letters`.
-pub fn count(number: usize, kind: &str) -> String {
-    format!("{number} {kind} {}", if number == 1 { "letter" } else { "letters" })
+pub fn count(number: usize, kind: Kind) -> String {
+    format!("{number} {} {}", kind.as_str(), if number == 1 { "letter" } else { "letters" })
 }
 
 /// Now, milliseconds since 1970.

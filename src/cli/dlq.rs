@@ -10,10 +10,8 @@ pub mod view;
 
 use std::process::ExitCode;
 
-use eddy_contract::RecordId;
-
 use super::{
-    desk::{DeskArgs, now_ms},
+    desk::{DeskArgs, Kind, now_ms},
     filter::FilterArgs,
     letters,
 };
@@ -32,7 +30,12 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     List(ListArgs),
-    Show(ShowArgs),
+    /// Shows one dead letter, decoded: its reason, its failures, its bytes
+    #[command(after_help = "\
+Examples:
+  eddy dlq show geofence-triggers/0/17 --cluster localhost:9003
+  eddy dlq show geofence-triggers/0/17 --data-dir ./eddy-data --json | jq -r .payload_b64 | base64 -d")]
+    Show(letters::ShowArgs),
     Groups(groups::Args),
     Stats(stats::Args),
     Export(ExportArgs),
@@ -51,20 +54,6 @@ Examples:
 pub struct ListArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
-    #[command(flatten)]
-    pub desk: DeskArgs,
-}
-
-/// Shows one dead letter, decoded: its reason, its failures, its bytes
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  eddy dlq show geofence-triggers/0/17 --cluster localhost:9003
-  eddy dlq show geofence-triggers/0/17 --data-dir ./eddy-data --json | jq -r .payload_b64 | base64 -d")]
-pub struct ShowArgs {
-    /// Where the record came from: topic/partition/offset, as `eddy dlq list` prints it.
-    #[arg(value_name = "ID")]
-    pub id: RecordId,
     #[command(flatten)]
     pub desk: DeskArgs,
 }
@@ -89,7 +78,7 @@ pub struct ExportArgs {
 pub async fn run(args: Args, printer: Printer) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::List(args) => list(&args, printer).await,
-        Command::Show(args) => show(&args, printer).await,
+        Command::Show(args) => letters::show(&args, Kind::Dead, printer).await,
         Command::Groups(args) => groups::run(&args, printer).await,
         Command::Stats(args) => stats::run(&args, printer).await,
         Command::Export(args) => export(&args, printer).await,
@@ -100,23 +89,19 @@ pub async fn run(args: Args, printer: Printer) -> anyhow::Result<ExitCode> {
 }
 
 async fn list(args: &ListArgs, printer: Printer) -> anyhow::Result<ExitCode> {
+    let filter = args.filter.filter(now_ms())?;
     let desk = args.desk.open(printer).await?;
-    let topic = desk.topology.names().dlq.clone();
-    letters::list(desk, &topic, &args.filter, "dead").await
-}
-
-async fn show(args: &ShowArgs, printer: Printer) -> anyhow::Result<ExitCode> {
-    let desk = args.desk.open(printer).await?;
-    let topic = desk.topology.names().dlq.clone();
-    letters::show(desk, &topic, &args.id, "dead").await
+    let dead = desk.letters(Kind::Dead).await?;
+    letters::list(&desk, Kind::Dead, &dead, &filter).await?;
+    desk.close().await;
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn export(args: &ExportArgs, printer: Printer) -> anyhow::Result<ExitCode> {
     let filter = args.filter.filter(now_ms())?;
     let desk = args.desk.open(printer).await?;
-    let topic = desk.topology.names().dlq.clone();
-    let dead = desk.letters(&topic).await?;
-    letters::export(&desk, &topic, dead.matching(&filter)).await?;
+    let dead = desk.letters(Kind::Dead).await?;
+    letters::export(&desk, Kind::Dead, dead.matching(&filter)).await?;
     desk.close().await;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,52 +3,48 @@
 use std::{io::Write, process::ExitCode};
 
 use anyhow::Context;
+use bytes::Bytes;
 use eddy_contract::{Envelope, RecordId};
 use eddy_topology::{
+    filter::Filter,
     letters::{Letter, Letters},
-    names::TopicName,
 };
 
 use super::{
-    desk::{Desk, now_ms},
+    desk::{Desk, DeskArgs, Kind, now_ms},
     dlq::view,
-    filter::FilterArgs,
 };
-use crate::{letters, output::Hint};
+use crate::{
+    letters,
+    output::{Hint, Printer},
+};
 
-/// Prints the open letters of a topic that the filter means. `kind` is what they are called.
+/// Prints the open letters that the filter means.
 ///
 /// # Errors
 /// When they cannot be read or printed.
-pub async fn list(desk: Desk, topic: &TopicName, filter: &FilterArgs, kind: &str) -> anyhow::Result<ExitCode> {
-    let filter = filter.filter(now_ms())?;
-    let letters = desk.letters(topic).await?;
-    let mut meant = letters.matching(&filter).peekable();
+pub async fn list(desk: &Desk, kind: Kind, letters: &Letters, filter: &Filter) -> anyhow::Result<()> {
+    let mut meant = letters.matching(filter).peekable();
     if desk.json {
-        export(&desk, topic, meant).await?;
+        export(desk, kind, meant).await?;
     } else if meant.peek().is_some() {
         desk.printer.data(view::table(meant.map(|letter| &letter.envelope), now_ms()))?;
     } else if filter.is_everything() {
-        desk.printer.say(format_args!("no open {kind} letters"));
+        desk.printer.say(format_args!("no open {} letters", kind.as_str()));
     } else {
-        desk.printer.say(format_args!("no open {kind} letter is as the filter says"));
+        desk.printer.say(format_args!("no open {} letter is as the filter says", kind.as_str()));
     }
-    desk.close().await;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Prints whole envelopes, one a line, as they come out of the log.
 ///
 /// # Errors
 /// When they cannot be read or printed.
-pub async fn export<'a>(
-    desk: &Desk,
-    topic: &TopicName,
-    letters: impl IntoIterator<Item = &'a Letter>,
-) -> anyhow::Result<()> {
+pub async fn export<'a>(desk: &Desk, kind: Kind, letters: impl IntoIterator<Item = &'a Letter>) -> anyhow::Result<()> {
     let mut out = desk.printer.stream();
     let mut printed = Ok(());
-    letters::records(desk.cluster(), topic, letters, |_, record| {
+    letters::records(desk.cluster(), desk.topic(kind), letters, |_, record| {
         // A reader that went away is reported once; what is left is read for nobody.
         if printed.is_ok() {
             printed = write_line(&mut out, &record.value);
@@ -67,36 +63,52 @@ fn write_line(out: &mut impl Write, json: &[u8]) -> std::io::Result<()> {
     }
 }
 
-/// Prints one letter of a topic, open or closed. `kind` is what it is called.
+/// Which letter, and how to show it.
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    /// Where the record came from: topic/partition/offset, as `list` prints it.
+    #[arg(value_name = "ID")]
+    pub id: RecordId,
+    #[command(flatten)]
+    pub desk: DeskArgs,
+}
+
+/// Prints one letter, open or closed.
 ///
 /// # Errors
 /// When it does not exist or cannot be read or printed.
-pub async fn show(desk: Desk, topic: &TopicName, id: &RecordId, kind: &str) -> anyhow::Result<ExitCode> {
-    let letters = desk.letters(topic).await?;
-    let (_, envelope) = one(&desk, topic, &letters, id, kind).await?;
+pub async fn show(args: &ShowArgs, kind: Kind, printer: Printer) -> anyhow::Result<ExitCode> {
+    let desk = args.desk.open(printer).await?;
+    let letters = desk.letters(kind).await?;
+    let found = one(&desk, kind, &letters, &args.id).await?;
     let render = if desk.json { view::json_line } else { view::show };
-    desk.printer.data(render(&envelope))?;
+    desk.printer.data(render(&found.envelope))?;
     desk.close().await;
     Ok(ExitCode::SUCCESS)
 }
 
-/// One letter with its payload, and with who closed it if somebody did.
+/// One letter as the log has it.
+pub struct Found {
+    /// Of the letter's topic.
+    pub partition: u32,
+    /// The record's; null is not empty.
+    pub key: Option<Bytes>,
+    /// Payload included, and who closed it if somebody did.
+    pub envelope: Envelope,
+}
+
+/// Reads one letter.
 ///
 /// # Errors
 /// When it does not exist or cannot be read.
-pub async fn one<'a>(
-    desk: &Desk,
-    topic: &TopicName,
-    letters: &'a Letters,
-    id: &RecordId,
-    kind: &str,
-) -> anyhow::Result<(&'a Letter, Envelope)> {
-    let letter = letters.get(id).ok_or_else(|| anyhow::anyhow!("there is no {kind} letter `{id}`"));
-    let letter =
-        letter.hint(format!("`eddy {} list` names the open ones", if kind == "dead" { "dlq" } else { kind }))?;
+pub async fn one(desk: &Desk, kind: Kind, letters: &Letters, id: &RecordId) -> anyhow::Result<Found> {
+    let letter = letters.get(id).ok_or_else(|| anyhow::anyhow!("there is no {} letter `{id}`", kind.as_str()));
+    let letter = letter.hint(format!("`eddy {} list` names the open ones", kind.command()))?;
     let mut found = None;
-    letters::whole(desk.cluster(), topic, [letter], |_, envelope| found = Some(envelope)).await?;
-    let envelope = found.context("retention has just removed it")?;
+    letters::records(desk.cluster(), desk.topic(kind), [letter], |_, record| found = Some(record)).await?;
+    let read = found.and_then(|record| Some((record.key, Envelope::decode(&record.value).ok()?)));
+    let (key, envelope) = read.context("retention has just removed it")?;
     let Envelope { actor, note, .. } = letter.envelope.clone();
-    Ok((letter, Envelope { resolution: letter.resolution, actor, note, ..envelope }))
+    let envelope = Envelope { resolution: letter.resolution, actor, note, ..envelope };
+    Ok(Found { partition: letter.partition, key, envelope })
 }

@@ -2,18 +2,17 @@
 
 use std::process::ExitCode;
 
-use eddy_contract::{Envelope, RecordId, envelope::Resolution};
+use eddy_contract::{Envelope, envelope::Resolution};
 use eddy_topology::{
     letters::{
         Letter, Letters,
         resolve::{By, unparked},
     },
-    names::TopicName,
     time::{Span, Timestamp},
 };
 
 use super::{
-    desk::{ByArgs, Desk, DeskArgs, WhichArgs, count, now_ms},
+    desk::{ByArgs, Desk, DeskArgs, Kind, WhichArgs, count, now_ms},
     dlq::{close, view},
     filter::FilterArgs,
     letters,
@@ -37,7 +36,11 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     List(ListArgs),
-    Show(ShowArgs),
+    /// Shows one parked letter, decoded
+    #[command(after_help = "\
+Examples:
+  eddy parked show geofence-triggers/0/17 --cluster localhost:9003")]
+    Show(letters::ShowArgs),
     Unpark(UnparkArgs),
 }
 
@@ -53,19 +56,6 @@ pub struct ListArgs {
     pub age_alarm: Span,
     #[command(flatten)]
     pub filter: FilterArgs,
-    #[command(flatten)]
-    pub desk: DeskArgs,
-}
-
-/// Shows one parked letter, decoded
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  eddy parked show geofence-triggers/0/17 --cluster localhost:9003")]
-pub struct ShowArgs {
-    /// Where the record came from: topic/partition/offset, as `eddy parked list` prints it.
-    #[arg(value_name = "ID")]
-    pub id: RecordId,
     #[command(flatten)]
     pub desk: DeskArgs,
 }
@@ -94,54 +84,49 @@ pub struct UnparkArgs {
 pub async fn run(args: Args, printer: Printer) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::List(args) => list(&args, printer).await,
-        Command::Show(args) => show(&args, printer).await,
+        Command::Show(args) => letters::show(&args, Kind::Parked, printer).await,
         Command::Unpark(args) => unpark(&args, printer).await,
     }
 }
 
 async fn list(args: &ListArgs, printer: Printer) -> anyhow::Result<ExitCode> {
+    let filter = args.filter.filter(now_ms())?;
     let desk = args.desk.open(printer).await?;
-    let topic = desk.topology.names().parked.clone();
-    let parked = desk.letters(&topic).await?;
+    let parked = desk.letters(Kind::Parked).await?;
     warn_of_age(&parked, args.age_alarm, printer);
-    letters::list(desk, &topic, &args.filter, "parked").await
+    letters::list(&desk, Kind::Parked, &parked, &filter).await?;
+    desk.close().await;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn warn_of_age(parked: &Letters, age_max: Span, printer: Printer) {
     if let Some(overdue) = parked.overdue(Timestamp(now_ms()), age_max) {
-        let letters = count(usize::try_from(overdue.count).unwrap_or(usize::MAX), "parked");
+        let letters = count(overdue.count, Kind::Parked);
         let since = view::time(overdue.oldest_ms);
         printer.warn(format_args!("{letters} dead for more than {age_max}, the oldest since {since}"));
     }
 }
 
-async fn show(args: &ShowArgs, printer: Printer) -> anyhow::Result<ExitCode> {
-    let desk = args.desk.open(printer).await?;
-    let topic = desk.topology.names().parked.clone();
-    letters::show(desk, &topic, &args.id, "parked").await
-}
-
 async fn unpark(args: &UnparkArgs, printer: Printer) -> anyhow::Result<ExitCode> {
     let desk = args.desk.open(printer).await?;
-    let topic = desk.topology.names().parked.clone();
-    let parked = desk.letters(&topic).await?;
+    let parked = desk.letters(Kind::Parked).await?;
     let chosen = args.which.choose(&parked)?;
     let by = args.by.by();
     let mut back = 0;
     for chunk in chosen.chunks(AT_ONCE) {
-        back += take_back(&desk, &topic, chunk, &by).await?;
+        back += take_back(&desk, chunk, &by).await?;
     }
-    printer.say(format_args!("{} back among the dead letters, by {}", count(back, "parked"), by.actor));
+    printer.say(format_args!("{} back among the dead letters, by {}", count(back, Kind::Parked), by.actor));
     desk.close().await;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Writes letters to the dead letters, and closes them here once that is acknowledged: a crash between the two leaves a
 /// letter in both places, and taking it back again changes nothing.
-async fn take_back(desk: &Desk, parked: &TopicName, letters: &[&Letter], by: &By) -> anyhow::Result<usize> {
+async fn take_back(desk: &Desk, letters: &[&Letter], by: &By) -> anyhow::Result<usize> {
     let mut back = Vec::with_capacity(letters.len());
     let mut taken = Vec::with_capacity(letters.len());
-    records(desk.cluster(), parked, letters.iter().copied(), |letter, record| {
+    records(desk.cluster(), desk.topic(Kind::Parked), letters.iter().copied(), |letter, record| {
         if let Ok(envelope) = Envelope::decode(&record.value) {
             let envelope = unparked(envelope, by);
             back.push((letter.partition, (record.key, envelope.encode().into())));
@@ -149,12 +134,9 @@ async fn take_back(desk: &Desk, parked: &TopicName, letters: &[&Letter], by: &By
         }
     })
     .await?;
-    append(&desk.writer(), &desk.topology.names().dlq, back).await.hint("do it again: none goes back twice")?;
+    append(&desk.writer(), desk.topic(Kind::Dead), back).await.hint("do it again: none goes back twice")?;
     let letters: Vec<&Letter> = taken.iter().map(|(letter, _)| *letter).collect();
-    close(desk, parked, &letters, Resolution::Unparked, by).await?;
-    if desk.json {
-        let lines = taken.iter().map(|(_, envelope)| view::json_line(envelope));
-        desk.printer.bulk(|out| lines.into_iter().try_for_each(|line| writeln!(out, "{line}")))?;
-    }
+    close(desk, Kind::Parked, &letters, Resolution::Unparked, by).await?;
+    desk.print_written(taken.iter().map(|(_, envelope)| envelope))?;
     Ok(taken.len())
 }

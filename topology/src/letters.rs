@@ -55,7 +55,7 @@ pub enum NotOpen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overdue {
     /// How many.
-    pub count: u64,
+    pub count: usize,
     /// Since when the first of them is dead, milliseconds since 1970.
     pub oldest_ms: i64,
 }
@@ -91,6 +91,13 @@ impl Letter {
     const fn rank(&self) -> (u32, u32) {
         (self.envelope.revision, self.envelope.attempts.replay)
     }
+}
+
+/// Letters as they lie in their topic, partition by partition.
+pub fn in_log_order<'a>(letters: impl IntoIterator<Item = &'a Letter>) -> Vec<&'a Letter> {
+    let mut letters: Vec<&Letter> = letters.into_iter().collect();
+    letters.sort_by_key(|letter| (letter.partition, letter.offset));
+    letters
 }
 
 impl Letters {

@@ -7,18 +7,14 @@ use eddy_contract::{Envelope, envelope::Resolution};
 use eddy_topology::{
     filter::{Filter, TimeField, Window},
     letters::{
-        Letter,
+        Letter, Letters, in_log_order,
         resolve::{By, resolution},
     },
-    names::TopicName,
     time::Span,
 };
 
 use crate::{
-    cli::{
-        desk::{ByArgs, ConsentArgs, Desk, DeskArgs, WhichArgs, count, now_ms},
-        dlq::view,
-    },
+    cli::desk::{ByArgs, ConsentArgs, Desk, DeskArgs, Kind, WhichArgs, count, now_ms},
     letters,
     output::{Hint, Printer},
 };
@@ -39,11 +35,7 @@ pub struct DiscardArgs {
     #[command(flatten)]
     which: WhichArgs,
     #[command(flatten)]
-    by: ByArgs,
-    #[command(flatten)]
-    consent: ConsentArgs,
-    #[command(flatten)]
-    desk: DeskArgs,
+    decision: DecisionArgs,
 }
 
 /// Closes dead letters that are too old to be worth a replay
@@ -59,6 +51,13 @@ pub struct ExpireArgs {
     #[arg(long, value_name = "SPAN")]
     older_than: Span,
     #[command(flatten)]
+    decision: DecisionArgs,
+}
+
+/// What every decision that closes letters needs.
+#[derive(Debug, clap::Args)]
+struct DecisionArgs {
+    #[command(flatten)]
     by: ByArgs,
     #[command(flatten)]
     consent: ConsentArgs,
@@ -67,50 +66,41 @@ pub struct ExpireArgs {
 }
 
 pub(super) async fn discard(args: &DiscardArgs, printer: Printer) -> anyhow::Result<ExitCode> {
-    let desk = args.desk.open(printer).await?;
-    let letters = desk.letters(&desk.topology.names().dlq).await?;
-    let chosen = args.which.choose(&letters)?;
-    decide(desk, &chosen, Resolution::Discarded, &args.by.by(), &args.consent).await
+    decide(&args.decision, printer, Resolution::Discarded, |letters| args.which.choose(letters)).await
 }
 
 pub(super) async fn expire(args: &ExpireArgs, printer: Printer) -> anyhow::Result<ExitCode> {
-    let desk = args.desk.open(printer).await?;
-    let letters = desk.letters(&desk.topology.names().dlq).await?;
-    // The window is half-open, and a letter that is exactly as old is old enough.
-    let until_ms = now_ms().saturating_sub(args.older_than.as_ms()).saturating_add(1);
-    let window = Window { field: TimeField::Quarantined, since_ms: None, until_ms: Some(until_ms) };
-    let filter = Filter { window: Some(window), ..Filter::default() };
-    let mut chosen: Vec<&Letter> = letters.matching(&filter).collect();
-    chosen.sort_by_key(|letter| (letter.partition, letter.offset));
-    decide(desk, &chosen, Resolution::Expired, &args.by.by(), &args.consent).await
+    decide(&args.decision, printer, Resolution::Expired, |letters| {
+        // The window is half-open, and a letter that is exactly as old is old enough.
+        let until_ms = now_ms().saturating_sub(args.older_than.as_ms()).saturating_add(1);
+        let window = Window { field: TimeField::Quarantined, since_ms: None, until_ms: Some(until_ms) };
+        let filter = Filter { window: Some(window), ..Filter::default() };
+        Ok(in_log_order(letters.matching(&filter)))
+    })
+    .await
 }
 
-/// Closes the letters if the person really wants to.
+/// Closes the letters that are chosen if the person really wants to.
 async fn decide(
-    desk: Desk,
-    chosen: &[&Letter],
+    args: &DecisionArgs,
+    printer: Printer,
     how: Resolution,
-    by: &By,
-    consent: &ConsentArgs,
+    choose: impl FnOnce(&Letters) -> anyhow::Result<Vec<&Letter>>,
 ) -> anyhow::Result<ExitCode> {
-    let topic = &desk.topology.names().dlq;
+    let desk = args.desk.open(printer).await?;
+    let letters = desk.letters(Kind::Dead).await?;
+    let chosen = choose(&letters)?;
     let verb = if how == Resolution::Expired { "expire" } else { "discard" };
     if chosen.is_empty() {
-        desk.printer.say("no open dead letter is meant");
-    } else if consent.given(desk.printer, verb, &count(chosen.len(), "dead"))? {
-        let closed = close(&desk, topic, chosen, how, by).await?;
-        desk.printer.say(format_args!("{} {} by {}", count(closed.len(), "dead"), how.as_str(), by.actor));
-        print(&desk, &closed)?;
+        printer.say("no open dead letter is meant");
+    } else if args.consent.given(printer, verb, &count(chosen.len(), Kind::Dead))? {
+        let by = args.by.by();
+        let closed = close(&desk, Kind::Dead, &chosen, how, &by).await?;
+        printer.say(format_args!("{} {} by {}", count(closed.len(), Kind::Dead), how.as_str(), by.actor));
+        desk.print_written(&closed)?;
     }
     desk.close().await;
     Ok(ExitCode::SUCCESS)
-}
-
-fn print(desk: &Desk, closed: &[Envelope]) -> anyhow::Result<()> {
-    if desk.json {
-        desk.printer.bulk(|out| closed.iter().try_for_each(|record| writeln!(out, "{}", view::json_line(record))))?;
-    }
-    Ok(())
 }
 
 /// Appends a resolution for each letter, with the letter's key and in its partition. Gives those that were written; a
@@ -120,7 +110,7 @@ fn print(desk: &Desk, closed: &[Envelope]) -> anyhow::Result<()> {
 /// When the log cannot be read or does not acknowledge.
 pub(in crate::cli) async fn close(
     desk: &Desk,
-    topic: &TopicName,
+    kind: Kind,
     letters: &[&Letter],
     how: Resolution,
     by: &By,
@@ -129,7 +119,7 @@ pub(in crate::cli) async fn close(
     let mut closed = Vec::with_capacity(letters.len());
     for chunk in letters.chunks(AT_ONCE) {
         let mut records = Vec::with_capacity(chunk.len());
-        letters::records(desk.cluster(), topic, chunk.iter().copied(), |letter, record| {
+        letters::records(desk.cluster(), desk.topic(kind), chunk.iter().copied(), |letter, record| {
             let envelope = resolution(&letter.envelope, how, by);
             // A copy of the key, because the slice would keep the whole answer in memory.
             let key = record.key.map(|key| Bytes::copy_from_slice(&key));
@@ -137,7 +127,7 @@ pub(in crate::cli) async fn close(
             closed.push(envelope);
         })
         .await?;
-        letters::append(&writer, topic, records).await.hint("do it again: what is closed stays closed")?;
+        letters::append(&writer, desk.topic(kind), records).await.hint("do it again: what is closed stays closed")?;
     }
     Ok(closed)
 }

@@ -8,7 +8,7 @@ use eddy_topology::letters::groups::{self, Group};
 use super::view::{NOTHING, escape, or_nothing, time};
 use crate::{
     cli::{
-        desk::{DeskArgs, now_ms},
+        desk::{DeskArgs, Kind, now_ms},
         filter::FilterArgs,
     },
     output::Printer,
@@ -33,7 +33,7 @@ pub struct Args {
 pub(super) async fn run(args: &Args, printer: Printer) -> anyhow::Result<ExitCode> {
     let filter = args.filter.filter(now_ms())?;
     let desk = args.desk.open(printer).await?;
-    let letters = desk.letters(&desk.topology.names().dlq).await?;
+    let letters = desk.letters(Kind::Dead).await?;
     let groups = groups::groups(letters.matching(&filter));
     if desk.json {
         printer.bulk(|out| groups.iter().try_for_each(|group| writeln!(out, "{}", json(group))))?;

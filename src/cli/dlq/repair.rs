@@ -11,11 +11,10 @@ use eddy_topology::letters::{
 
 use super::view;
 use crate::{
-    broker::Record,
     cli::{
         DefinitionArgs,
-        desk::{ByArgs, Desk},
-        letters as read,
+        desk::{ByArgs, Desk, Kind},
+        letters::{self as read, Found},
         place::Place,
     },
     letters, modules,
@@ -73,17 +72,13 @@ fn assignment(text: &str) -> Result<(String, String), String> {
 pub(super) async fn run(args: &Args, printer: Printer) -> anyhow::Result<ExitCode> {
     let definition = DefinitionArgs { config: args.config.clone(), set: Vec::new() };
     let desk = Desk::open(&args.place, &definition, args.json, printer).await?;
-    let topic = desk.topology.names().dlq.clone();
-    let letters = desk.letters(&topic).await?;
-    let (place, letter) = read::one(&desk, &topic, &letters, &args.id, "dead").await?;
-    let mut found = None;
-    letters::records(desk.cluster(), &topic, [place], |_, record| found = Some(record)).await?;
-    let record = found.context("retention has just removed it")?;
+    let letters = desk.letters(Kind::Dead).await?;
+    let Found { partition, key, envelope } = read::one(&desk, Kind::Dead, &letters, &args.id).await?;
 
-    let payload = changed(&args.change, letter.payload().unwrap_or_default()).await?;
-    let repaired = judged(&desk, &record, letter, payload, args)?;
-    let entry = (record.key, repaired.encode().into());
-    letters::append(&desk.writer(), &topic, [(place.partition, entry)])
+    let payload = changed(&args.change, envelope.payload().unwrap_or_default()).await?;
+    let repaired = judged(&desk, key.as_deref(), envelope, payload, args)?;
+    let entry = (key, repaired.encode().into());
+    letters::append(&desk.writer(), desk.topic(Kind::Dead), [(partition, entry)])
         .await
         .hint("look at it with `eddy dlq show`")?;
 
@@ -96,10 +91,16 @@ pub(super) async fn run(args: &Args, printer: Printer) -> anyhow::Result<ExitCod
 }
 
 /// The new revision, if `validate` has nothing against it.
-fn judged(desk: &Desk, record: &Record, letter: Envelope, payload: Vec<u8>, args: &Args) -> anyhow::Result<Envelope> {
+fn judged(
+    desk: &Desk,
+    key: Option<&[u8]>,
+    letter: Envelope,
+    payload: Vec<u8>,
+    args: &Args,
+) -> anyhow::Result<Envelope> {
     let params = modules::validate_params(desk.topology.modules())?;
     let view = RecordView {
-        key: record.key.as_deref(),
+        key,
         value: &payload,
         offset: letter.origin.offset,
         timestamp_ms: letter.origin.timestamp_ms.unwrap_or(-1),

@@ -9,7 +9,7 @@ use eddy_topology::{
 
 use super::view::escape;
 use crate::{
-    cli::desk::{DeskArgs, now_ms},
+    cli::desk::{DeskArgs, Kind, now_ms},
     letters::processed::processed,
     output::Printer,
 };
@@ -37,7 +37,7 @@ pub(super) async fn run(args: &Args, printer: Printer) -> anyhow::Result<ExitCod
     let since_ms = args.window.map(|window| now_ms().saturating_sub(window.as_ms()));
     // First the positions: a dead letter of a later record would not be counted, one of an earlier is there.
     let processed = processed(desk.cluster(), names, since_ms).await?;
-    let letters = desk.letters(&names.dlq).await?;
+    let letters = desk.letters(Kind::Dead).await?;
     let stats = Stats::of(&letters, &processed, names);
     if desk.json {
         printer.data(json(&stats))?;

@@ -53,7 +53,7 @@ pub fn unparked(parked: Envelope, by: &By) -> Envelope {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Letters, sample},
+        super::sample::{self, fold},
         *,
     };
 
@@ -66,14 +66,6 @@ mod tests {
         let mut letter = sample::letter(7, "s", "terminal:rejected").envelope;
         letter.attempts = Attempts { delivery: 4, replay: 3 };
         letter
-    }
-
-    fn fold(records: impl IntoIterator<Item = Envelope>) -> Letters {
-        let mut letters = Letters::default();
-        for (offset, envelope) in (0..).zip(records) {
-            letters.add(0, offset, envelope);
-        }
-        letters
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use eddy_contract::{Class, Code, Envelope, Failure, SideEffect, envelope::Origin};
 
-use super::Letter;
+use super::{Letter, Letters};
 
 /// The letter of offset `at_ms` of `source/0`, dead since `at_ms`.
 pub(super) fn letter(at_ms: i64, signature: &str, reason: &str) -> Letter {
@@ -12,6 +12,15 @@ pub(super) fn letter(at_ms: i64, signature: &str, reason: &str) -> Letter {
     envelope.quarantined_at_ns = Some(at_ms * 1_000_000);
     envelope.failures.push(failure(at_ms, signature));
     Letter { partition: 0, offset: at_ms, payload_bytes: 22, envelope, resolution: None }
+}
+
+/// What a topic with these records, in one partition from offset 0 on, says.
+pub(super) fn fold(records: impl IntoIterator<Item = Envelope>) -> Letters {
+    let mut letters = Letters::default();
+    for (offset, envelope) in (0..).zip(records) {
+        letters.add(0, offset, envelope);
+    }
+    letters
 }
 
 fn failure(at: i64, signature: &str) -> Failure {

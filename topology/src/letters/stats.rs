@@ -32,15 +32,6 @@ pub enum Level {
 }
 
 impl Level {
-    /// The word for a person.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warning => "warning",
-            Self::Page => "page",
-        }
-    }
-
     /// In whole numbers, so that a rate exactly at the objective is on its side.
     const fn of(dead_letters: u64, processed: u64) -> Self {
         if dead_letters > 0 && dead_letters.saturating_mul(PAGE_ONE_IN) >= processed {
@@ -141,11 +132,7 @@ mod tests {
     use super::{super::sample, *};
 
     fn letters(of: impl IntoIterator<Item = Letter>) -> Letters {
-        let mut letters = Letters::default();
-        for (offset, letter) in (0..).zip(of) {
-            letters.add(0, offset, letter.envelope);
-        }
-        letters
+        sample::fold(of.into_iter().map(|letter| letter.envelope))
     }
 
     fn stats(letters: &Letters, offsets: Range<i64>) -> Stats {

@@ -2,7 +2,7 @@
 
 use eddy_contract::envelope::Origin;
 
-use super::*;
+use super::{sample::fold, *};
 
 fn letter(offset: i64) -> Envelope {
     let origin = Origin { topic: "source".into(), partition: 0, offset, timestamp_ms: None, part: 0 };
@@ -13,14 +13,6 @@ fn letter(offset: i64) -> Envelope {
 
 fn resolution(of: &Envelope, how: Resolution) -> Envelope {
     Envelope { resolution: Some(how), payload_b64: None, actor: Some("maria".into()), ..of.clone() }
-}
-
-fn fold(records: impl IntoIterator<Item = Envelope>) -> Letters {
-    let mut letters = Letters::default();
-    for (offset, envelope) in (0..).zip(records) {
-        letters.add(0, offset, envelope);
-    }
-    letters
 }
 
 #[test]
