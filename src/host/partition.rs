@@ -184,16 +184,7 @@ impl PartitionTask {
         }
     }
 
-    /// One by one to a sink that wants them so: a batch of one would cost as much as a batch.
     fn deliver(&self, deliveries: Vec<(Ticket, Delivery)>) {
-        if self.shared.sink.batch_max() == 1 {
-            for (ticket, delivery) in deliveries {
-                let shared = Arc::clone(&self.shared);
-                let deliver = async move { vec![(ticket, Answer::Outcome(shared.sink.deliver(delivery).await))] };
-                self.answers.push(deliver.boxed());
-            }
-            return;
-        }
         let mut deliveries = deliveries.into_iter();
         while deliveries.len() > 0 {
             let batch = deliveries.by_ref().take(self.shared.sink.batch_max());

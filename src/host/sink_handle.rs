@@ -32,26 +32,17 @@ impl SinkHandle {
         self.sink.batch_max().max(1)
     }
 
-    /// Delivers once.
-    pub(super) async fn deliver(&self, delivery: Delivery) -> Outcome {
-        let outcome = self.sink.deliver(delivery).await;
-        self.remember(&outcome);
-        outcome
-    }
-
     /// Delivers each once.
     pub(super) async fn deliver_all(&self, deliveries: Vec<Delivery>) -> Vec<Outcome> {
         let count = deliveries.len();
         let outcomes = self.sink.deliver_all(deliveries).await;
         assert_eq!(outcomes.len(), count, "a sink says of each delivery what happened");
-        outcomes.iter().for_each(|outcome| self.remember(outcome));
-        outcomes
-    }
-
-    fn remember(&self, outcome: &Outcome) {
-        if let Outcome::Failed(refusal) = outcome {
-            *self.last_refusal.lock() = Some(refusal.clone());
+        for outcome in &outcomes {
+            if let Outcome::Failed(refusal) = outcome {
+                *self.last_refusal.lock() = Some(refusal.clone());
+            }
         }
+        outcomes
     }
 
     /// Lets `act` look through the gate, and wakes the other tasks when that changed it.
